@@ -1,0 +1,5 @@
+from engine.vocabulary.spelling import VocabularyError
+from engine.vocabulary.trie import Trie, build_trie
+from engine.vocabulary.vocabulary import Vocabulary
+
+__all__ = ["Trie", "Vocabulary", "VocabularyError", "build_trie"]
