@@ -1,0 +1,58 @@
+"""Colours and the frame every browser component shares.
+
+The palette is Okabe and Ito's (safe for the common colour vision deficiencies). Colour is never the only carrier: each use
+has a shape, a line style or a word beside it. Components live in a shadow root where Streamlit provides `--st-*`
+variables, so one style sheet serves light and dark: ink is mixed into the palette, darker on light and lighter on dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import streamlit as st
+from streamlit.components.v2.types import ComponentRenderer
+
+PALETTE = {
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "yellow": "#F0E442",
+    "blue": "#0072B2",
+    "vermillion": "#D55E00",
+    "purple": "#CC79A7",
+}
+
+ROLES = {"path": "blue", "allowed": "green", "masked": "vermillion", "chosen": "purple", "forced": "orange"}
+"""What a colour stands for, the same on every page."""
+
+_BROWSER = Path(__file__).with_name("browser")
+
+
+def css_variables() -> str:
+    """`--path`, `--allowed`, ... readable on light and dark ground, with `--<role>-soft` as a background of the same hue."""
+    lines = []
+    for role, colour in ROLES.items():
+        ground = PALETTE[colour]
+        lines.append(f"--{role}: color-mix(in oklab, {ground} 72%, var(--st-text-color));")
+        lines.append(f"--{role}-soft: color-mix(in oklab, {ground} 20%, var(--st-background-color));")
+    return ":host {\n" + "\n".join(lines) + "\n}\n"
+
+
+def register(name: str) -> ComponentRenderer:
+    """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported."""
+    css = css_variables() + _read("common.css") + _read(f"{name}.css")
+    js = _read("common.js") + _read(f"{name}.js")
+    return st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
+
+
+def nothing() -> None:
+    """A callback that does nothing: a component only has the result attributes it was given callbacks for."""
+
+
+Callback = Callable[[], None]
+
+
+def _read(name: str) -> str:
+    path = _BROWSER / name
+    return path.read_text(encoding="utf-8") + "\n"

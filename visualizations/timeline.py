@@ -1,0 +1,39 @@
+"""A run over its steps: the mass Z the mask kept at each, the running -ln Z, and a table with one row per step."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from engine.decoding.records import Step, Trace
+from visualizations.theme import Callback, register
+from visualizations.tokens import argmax_text, prose, token_text
+
+_chart = register("timeline")
+_table = register("steps")
+
+
+def timeline(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:
+    """Bars of Z (0 to 1) over a line of the running -ln Z in nats; a click gives the step in the component's `.step`."""
+    totals = accumulate(step.cost for step in trace.steps)
+    points = [{"z": s.z, "total": t, "masked": s.argmax_masked} for s, t in zip(trace.steps, totals, strict=True)]
+    _chart(key=key, data={"points": points, "current": position}, on_step_change=on_step)
+
+
+def steps_table(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:
+    """One row per step, the row of `position` marked; a click gives the step in the component's `.step`."""
+    totals = accumulate(step.cost for step in trace.steps)
+    rows = [_row(step, total) for step, total in zip(trace.steps, totals, strict=True)]
+    _table(key=key, data={"rows": rows, "current": position}, on_step_change=on_step)
+
+
+def _row(step: Step, total: float) -> dict[str, Any]:
+    return {
+        "token": token_text(step.token, step.token_id, step.end),
+        "kind": step.kind,
+        "allowed": step.allowed_count,
+        "z": step.z,
+        "total": total,
+        "wanted": argmax_text(step) if step.argmax_masked else "",
+        "place": ", ".join(prose(str(origin)) for origin in step.origins[:2]) + (" …" if len(step.origins) > 2 else ""),
+    }
