@@ -1,4 +1,4 @@
-"""The records a run leaves behind: what was asked (`RunSpec`), what happened at each step (`Step`), the whole (`Trace`).
+"""The records a run leaves behind: what was asked (`RunSpec`), what happened at each step (`Step`), all of it (`Trace`).
 
 All are frozen and hold no automaton, model or tensor, so a trace can be saved, shared and drawn without any of them.
 """
@@ -14,7 +14,8 @@ StepKind = Literal["sampled", "forced", "chosen"]
 """sampled: drawn from several allowed tokens; forced: the only allowed token; chosen: taken by hand."""
 
 FinishReason = Literal["complete", "limit", "cancelled", "context"]
-"""complete: the end token was taken; limit: `max_tokens` reached; cancelled: by the user; context: the model's window is full."""
+"""complete: the end token was taken; limit: `max_tokens` reached; cancelled: by the user; context: the model's window
+is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class ConstraintSource:
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """How a token is drawn from the masked distribution. Temperature 0 is greedy; top_k 0 and top_p 1 switch those off."""
+    """How a token is drawn from the masked distribution. Temperature 0 is greedy; top_k 0, top_p 1 switch those off."""
 
     temperature: float = 0.0
     top_k: int = 0

@@ -1,0 +1,140 @@
+"""Run specs as plain JSON values, for traces and links, and the digest that names a run.
+
+What comes from outside is checked field by field: a link is typed by anyone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from engine.decoding.errors import SpecError
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler
+
+MAX_TOKENS = 100_000
+MAX_TOP_K = 10_000_000
+MAX_SEED = 2**53 - 1
+"""The largest integer that JSON readers agree on."""
+
+MAX_TEMPERATURE = 100.0
+
+
+def spec_to_dict(spec: RunSpec) -> dict[str, Any]:
+    """The spec as JSON values; `spec_from_dict` gives it back."""
+    source, sampler = spec.constraint, spec.sampler
+    return {
+        "prompt": spec.prompt,
+        "constraint": source and {"kind": source.kind, "text": source.text, "options": dict(source.options)},
+        "chat_template": spec.chat_template,
+        "sampler": {
+            "temperature": float(sampler.temperature),
+            "top_k": sampler.top_k,
+            "top_p": float(sampler.top_p),
+            "seed": sampler.seed,
+        },
+        "max_tokens": spec.max_tokens,
+        "policy": spec.policy,
+        "choices": [list(choice) for choice in spec.choices],
+        "model": spec.model,
+    }
+
+
+def spec_from_dict(value: Any) -> RunSpec:
+    """The spec that a JSON value describes. Raises SpecError naming the field that is wrong."""
+    fields = _object(value, "the run", spec_to_dict(RunSpec(prompt="")).keys())
+    policy = fields["policy"]
+    if policy != "bridging":
+        raise SpecError(f"policy must be 'bridging', not {policy!r:.40}.")
+    return RunSpec(
+        prompt=_text(fields["prompt"], "prompt"),
+        constraint=None if fields["constraint"] is None else _constraint(fields["constraint"]),
+        chat_template=_flag(fields["chat_template"], "chat_template"),
+        sampler=_sampler(fields["sampler"]),
+        max_tokens=_integer(fields["max_tokens"], "max_tokens", 1, MAX_TOKENS),
+        policy="bridging",
+        choices=_choices(fields["choices"]),
+        model=_text(fields["model"], "model"),
+    )
+
+
+def run_id(spec: RunSpec) -> str:
+    """A short digest of everything the run depends on."""
+    canonical = json.dumps(spec_to_dict(spec), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:12]
+
+
+def _constraint(value: Any) -> ConstraintSource:
+    fields = _object(value, "constraint", ("kind", "text", "options"))
+    kind, options = fields["kind"], fields["options"]
+    if kind not in ("json_schema", "regex"):
+        raise SpecError(f"constraint.kind must be 'json_schema' or 'regex', not {kind!r:.40}.")
+    if not isinstance(options, dict):
+        raise SpecError("constraint.options must be an object.")
+    pairs = ((_text(key, "an option"), _text(option, f"option {key}")) for key, option in options.items())
+    return ConstraintSource(kind, _text(fields["text"], "constraint.text"), tuple(pairs))
+
+
+def _sampler(value: Any) -> Sampler:
+    fields = _object(value, "sampler", ("temperature", "top_k", "top_p", "seed"))
+    top_p = _number(fields["top_p"], "sampler.top_p", 0.0, 1.0)
+    if top_p == 0:
+        raise SpecError("sampler.top_p must be above 0.")
+    return Sampler(
+        temperature=_number(fields["temperature"], "sampler.temperature", 0.0, MAX_TEMPERATURE),
+        top_k=_integer(fields["top_k"], "sampler.top_k", 0, MAX_TOP_K),
+        top_p=top_p,
+        seed=_integer(fields["seed"], "sampler.seed", 0, MAX_SEED),
+    )
+
+
+def _choices(value: Any) -> tuple[tuple[int, int], ...]:
+    if not isinstance(value, list):
+        raise SpecError("choices must be a list.")
+    choices = []
+    for pair in value:
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise SpecError("Each of choices must be a pair of step and token id.")
+        choices.append((_integer(pair[0], "a step", 0, MAX_TOKENS), _integer(pair[1], "a token id", 0, 2**31 - 1)))
+    steps = [step for step, _ in choices]
+    if steps != sorted(set(steps)):
+        raise SpecError("choices must be in the order of their steps, one for each.")
+    return tuple(choices)
+
+
+def _object(value: Any, name: str, keys: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SpecError(f"{name} must be an object.")
+    if missing := set(keys) - value.keys():
+        raise SpecError(f"{name} lacks {min(missing)}.")
+    if unknown := value.keys() - set(keys):
+        raise SpecError(f"{name} has an unknown field {min(unknown)!r:.40}.")
+    return value
+
+
+def _text(value: Any, name: str) -> str:
+    if not isinstance(value, str):
+        raise SpecError(f"{name} must be a string.")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise SpecError(f"{name} holds half a character (a lone surrogate).") from None
+    return value
+
+
+def _flag(value: Any, name: str) -> bool:
+    if not isinstance(value, bool):
+        raise SpecError(f"{name} must be true or false.")
+    return value
+
+
+def _integer(value: Any, name: str, low: int, high: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise SpecError(f"{name} must be a whole number from {low} to {high}.")
+    return value
+
+
+def _number(value: Any, name: str, low: float, high: float) -> float:
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not low <= value <= high:
+        raise SpecError(f"{name} must be a number from {low:g} to {high:g}.")
+    return float(value)

@@ -1,0 +1,268 @@
+"""Token masks of a constraint over a vocabulary.
+
+A token is allowed exactly where its bytes keep the automaton alive and end in a state from which acceptance can be
+spelled with the vocabulary's one-byte tokens (DESIGN.md section 2: live is relative to the vocabulary). End tokens are
+allowed exactly in accepting states, other special tokens never.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.errors import ConstraintError, Origin
+from engine.masking.memory import MASK_BYTES, Memory, Walked
+from engine.masking.token_mask import Bits, TokenMask, bits_of
+from engine.masking.walk import SPELLABLE, UNSPELLABLE, Ints, walk
+from engine.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from engine.constraint import Constraint
+
+NEAREST = 8
+"""How many allowed tokens an explanation names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a token is allowed or masked in a state.
+
+    `offset`: the byte of the token at which it dies, its length where all of it can be read. `state`: where the
+    automaton stands there; `expected`: what remains from there, in words; `origins`: whose rule it is.
+    `nearest`: ids of allowed tokens, by longest common byte prefix, then model probability, then id.
+    """
+
+    token_id: int
+    token: bytes
+    allowed: bool
+    reason: str
+    offset: int
+    state: int
+    expected: tuple[str, ...]
+    origins: tuple[Origin, ...]
+    nearest: tuple[int, ...]
+
+
+class Masker:
+    """Masks, steps and reasons, token by token. Safe to share between threads.
+
+    `unspellable`: bytes that texts of the language may use and no one-byte token spells; texts that need one of them
+    cannot be finished in every tokenisation, so the mask leaves them out.
+    Raises ConstraintError where the vocabulary cannot spell any text of the language.
+    """
+
+    def __init__(self, constraint: Constraint, vocabulary: Vocabulary, memory: int = MASK_BYTES) -> None:
+        self.constraint = constraint
+        self.vocabulary = vocabulary
+        self.automaton = constraint.automaton
+        self._remembered = Memory(memory)
+        self._control = bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
+        self._end = bits_of(vocabulary.end_ids, vocabulary.size)
+        self._spelling = np.zeros(0, dtype=np.int8)
+        self._scratch = _Scratch.for_trie(len(vocabulary.trie), vocabulary.longest)
+        with self.automaton.lock:
+            self.unspellable = frozenset(self.automaton.alphabet()) - vocabulary.one_byte
+            if not self._spellable(self.automaton.start):
+                raise ConstraintError(_cannot_spell(self.unspellable), unsatisfiable=True)
+
+    def mask(self, state: int) -> TokenMask:
+        """The allowed tokens in a state."""
+        with self.automaton.lock:
+            key = self.automaton.mask_state(state, self.vocabulary.longest)
+            walked = self._remembered.get(key)
+            if walked is None:
+                walked = self._remembered.put(key, self._walk(key))
+            return self._decide(state, walked) if walked.uncertain else walked.mask
+
+    def advance(self, state: int, token_id: int) -> int | None:
+        """The state after a token, None where it is not allowed. An end token: the same state if accepting."""
+        if token_id in self.vocabulary.end_ids:
+            with self.automaton.lock:
+                return state if self.automaton.is_accepting(state) else None
+        if not 0 <= token_id < self.vocabulary.size or not self.vocabulary.tokens[token_id]:
+            return None
+        with self.automaton.lock:
+            after = self.automaton.advance(state, self.vocabulary.tokens[token_id])
+            return after if after is not None and self._spellable(after) else None
+
+    def explain(self, state: int, token_id: int, probabilities: NDArray[np.float64] | None = None) -> Explanation:
+        """Why a token is allowed or masked. `probabilities` (size,) rank the nearest allowed tokens."""
+        if not 0 <= token_id < self.vocabulary.size:
+            raise ValueError(f"There is no token {token_id}; the vocabulary has {self.vocabulary.size}.")
+        token = self.vocabulary.tokens[token_id]
+        with self.automaton.lock:
+            allowed = self.advance(state, token_id) is not None
+            offset, there, read = self._death(state, token)
+            return Explanation(
+                token_id=token_id,
+                token=token,
+                allowed=allowed,
+                reason=self._reason(token_id, allowed, offset, read),
+                offset=offset,
+                state=there,
+                expected=(self.automaton.describe(there),),
+                origins=self.automaton.origins(there),
+                nearest=self._nearest(state, token, probabilities),
+            )
+
+    def blame(self, state: int, token_id: int) -> tuple[Origin, ...]:
+        """Whose rule it is where a token stops: the origins that `explain` gives, without the rest."""
+        with self.automaton.lock:
+            return self.automaton.origins(self._death(state, self.vocabulary.tokens[token_id])[1])
+
+    def _death(self, state: int, token: bytes) -> tuple[int, int, bool]:
+        """Where a token stops, the state there, and whether all of it can be read.
+
+        It stops at the first byte that cannot be read, or after which nothing can be spelled to an end.
+        """
+        states = [state]
+        for byte in token:
+            after = self.automaton.step(states[-1], byte)
+            if after < 0:
+                return len(states) - 1, states[-1], False
+            states.append(after)
+        offset = len(token)
+        while offset and not self._spellable(states[offset]):
+            offset -= 1
+        return offset, states[offset], True
+
+    def _reason(self, token_id: int, allowed: bool, offset: int, read: bool) -> str:
+        token = self.vocabulary.tokens[token_id]
+        if token_id in self.vocabulary.end_ids:
+            return "the text is complete here" if allowed else "the text is not complete yet"
+        if not token:
+            return "a control token spells no text"
+        if allowed:
+            return "all its bytes can be read here"
+        place = f"byte {offset + 1} of {len(token)}"
+        if read:
+            return f"after {place} only bytes without a token of their own would lead to an end"
+        return f"{place} cannot be read here"
+
+    def _nearest(self, state: int, token: bytes, probabilities: NDArray[np.float64] | None) -> tuple[int, ...]:
+        allowed = self.mask(state).to_bool()
+        found: list[int] = []
+        for ids in self._rings(token):
+            ring = ids[allowed[ids]]
+            if probabilities is None:
+                found += sorted(ring.tolist())[: NEAREST - len(found)]
+            else:
+                order = np.lexsort((ring, -probabilities[ring]))
+                found += ring[order[: NEAREST - len(found)]].tolist()
+            if len(found) == NEAREST:
+                break
+        return tuple(found)
+
+    def _rings(self, token: bytes) -> Iterator[NDArray[np.int32]]:
+        """Token ids by falling length of the prefix shared with `token`: the trie's subtrees along its path."""
+        trie, path = self.vocabulary.trie, [0]
+        for byte in token:
+            if (child := trie.child(path[-1], byte)) is None:
+                break
+            path.append(child)
+        inner: tuple[int, int] | None = None
+        for node in reversed(path):
+            start, end = int(trie.token_start[node]), int(trie.token_start[trie.skip[node]])
+            cut = inner or (end, end)
+            yield np.concatenate((trie.token_ids[start : cut[0]], trie.token_ids[cut[1] : end]))
+            inner = (start, end)
+        yield np.array(sorted(self.vocabulary.end_ids), dtype=np.int32)
+
+    def _walk(self, key: int) -> Walked:
+        bits = np.zeros_like(self._control)
+        uncertain: list[int] = []
+        scratch = self._scratch
+        scratch.todo[0] = (1, key, len(self.vocabulary.trie))
+        todo = min(1, len(self.vocabulary.trie) - 1)
+        while todo:
+            todo, ended, doubtful = self._walk_rows(todo, bits)
+            uncertain += scratch.uncertain[:doubtful].tolist()
+            self._allow_ended(scratch.ended[:ended], bits)
+            for state in np.unique(scratch.later[:todo, 1]).tolist():
+                self.automaton.fill_row(state)
+            scratch.swap()
+        bits &= ~self._control
+        if self.automaton.is_accepting(key):
+            bits |= self._end
+        return Walked(self._remembered.shared(bits, self.vocabulary.size), tuple(uncertain))
+
+    def _walk_rows(self, todo: int, bits: Bits) -> tuple[int, int, int]:
+        trie, scratch, table = self.vocabulary.trie, self._scratch, self.automaton.table
+        if len(self._spelling) < len(table):
+            self._spelling = np.pad(self._spelling, (0, len(table) - len(self._spelling)))
+        later, ended, uncertain = walk(
+            table,
+            self._spelling,
+            trie.byte,
+            trie.depth,
+            trie.skip,
+            trie.token_start,
+            trie.token_ids,
+            scratch.todo,
+            todo,
+            scratch.path,
+            bits,
+            scratch.later,
+            scratch.ended,
+            scratch.uncertain,
+        )
+        return int(later), int(ended), int(uncertain)
+
+    def _allow_ended(self, ended: Ints, bits: Bits) -> None:
+        """Set the bits of tokens that end in states whose spelling was not decided before."""
+        for node, state in ended.tolist():
+            if self._spellable(state):
+                for token_id in self.vocabulary.trie.ids(node):
+                    bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+
+    def _decide(self, state: int, walked: Walked) -> TokenMask:
+        """The mask of a state for which some tokens must be tried from the state itself."""
+        key = (state,)
+        if (known := self._remembered.get(key)) is not None:
+            return known.mask
+        bits = walked.mask.bits.copy()
+        for node in walked.uncertain:
+            for token_id in self.vocabulary.trie.subtree_ids(node):
+                if self.advance(state, token_id) is not None:
+                    bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        return self._remembered.put(key, Walked(self._remembered.shared(bits, self.vocabulary.size), ())).mask
+
+    def _spellable(self, state: int) -> bool:
+        if state >= len(self._spelling):
+            self._spelling = np.pad(self._spelling, (0, state + 1 - len(self._spelling)))
+        if not self._spelling[state]:
+            spellable = self.automaton.spellable(state, self.vocabulary.one_byte)
+            self._spelling[state] = SPELLABLE if spellable else UNSPELLABLE
+        return bool(self._spelling[state] == SPELLABLE)
+
+
+@dataclass(slots=True)
+class _Scratch:
+    """Buffers of the walk, see there. Pages of them that no walk touches take no memory."""
+
+    todo: Ints
+    later: Ints
+    ended: Ints
+    uncertain: Ints
+    path: Ints
+
+    @classmethod
+    def for_trie(cls, nodes: int, longest: int) -> _Scratch:
+        rows, pairs, single = ((nodes, 3), (nodes, 3)), (nodes, 2), (nodes,)
+        shapes = (*rows, pairs, single, (2, longest + 1))
+        return cls(*(np.empty(shape, dtype=np.int32) for shape in shapes))
+
+    def swap(self) -> None:
+        self.todo, self.later = self.later, self.todo
+
+
+def _cannot_spell(unspellable: frozenset[int]) -> str:
+    shown = ", ".join(f"0x{byte:02X}" for byte in sorted(unspellable)[:8])
+    return (
+        f"The model's vocabulary cannot spell any text of this constraint: every one needs a byte without a token of "
+        f"its own ({shown}). Allow other characters."
+    )

@@ -1,0 +1,93 @@
+"""The inner loop of a mask: walk the vocabulary's trie with the automaton's table.
+
+The trie is stored in pre-order, so a walk is one pass over an array: a live transition goes on to the next node, a dead
+one jumps over the whole subtree (`skip`). States are remembered by depth, since a node's parent is the last node seen
+one level up. Where the table does not know a transition yet, the rest of that parent's subtree is put aside; the caller
+fills the missing rows and walks only what was put aside.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from engine.masking.token_mask import Bits
+
+Ints = NDArray[np.int32]
+
+DEAD = -1
+UNKNOWN = -2
+
+UNDECIDED = 0
+SPELLABLE = 1
+UNSPELLABLE = 2
+
+
+@njit(cache=True, nogil=True)
+def walk(
+    table: Ints,
+    spelling: NDArray[np.int8],
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    token_start: Ints,
+    token_ids: Ints,
+    todo: Ints,
+    todo_count: int,
+    path: Ints,
+    bits: Bits,
+    later: Ints,
+    ended: Ints,
+    uncertain: Ints,
+) -> tuple[int, int, int]:
+    """Walk the subtrees in `todo` and set the bits of the tokens that stay alive.
+
+    `todo` and `later`: int32 (nodes, 3), rows (first node, state of its parent, end of the parent's subtree).
+    `spelling`: int8 by state, see the constants above. `path`: scratch (2, longest token + 1).
+    Returns how many rows of three outputs were written: `later` (rows the table lacks), `ended` (node, state: tokens
+    that end in an UNDECIDED state), `uncertain` (nodes whose whole subtree needs the true state).
+    """
+    later_count, ended_count, uncertain_count = 0, 0, 0
+    states, ends = path[0], path[1]
+    for row in range(todo_count):
+        node, end = todo[row, 0], todo[row, 2]
+        states[depth[node] - 1] = todo[row, 1]
+        ends[depth[node] - 1] = end
+        while node < end:
+            level = depth[node]
+            parent = states[level - 1]
+            target = table[parent, byte[node]]
+            if target >= 0:
+                states[level] = target
+                ends[level] = skip[node]
+                if token_start[node] < token_start[node + 1]:
+                    verdict = spelling[target]
+                    if verdict == SPELLABLE:
+                        allow(node, token_start, token_ids, bits)
+                    elif verdict == UNDECIDED:
+                        ended[ended_count, 0] = node
+                        ended[ended_count, 1] = target
+                        ended_count += 1
+                node += 1
+            elif target == DEAD:
+                node = skip[node]
+            elif target == UNKNOWN:
+                later[later_count, 0] = node
+                later[later_count, 1] = parent
+                later[later_count, 2] = ends[level - 1]
+                later_count += 1
+                node = ends[level - 1]
+            else:
+                uncertain[uncertain_count] = node
+                uncertain_count += 1
+                node = skip[node]
+    return later_count, ended_count, uncertain_count
+
+
+@njit(cache=True, nogil=True)
+def allow(node: int, token_start: Ints, token_ids: Ints, bits: Bits) -> None:
+    """Set the bits of the tokens spelled exactly by a node."""
+    for place in range(token_start[node], token_start[node + 1]):
+        token_id = token_ids[place]
+        bits[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
