@@ -39,8 +39,8 @@ def never() -> bool:
 class Decoder:
     """One run of a model under a constraint (or none). For one thread at a time.
 
-    `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` is shared with the run that
-    this one branches from.
+    `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` is shared with the run
+    that this one branches from.
     Raises ConstraintError as the compilation does, and DecodingError if the prompt is empty or too long.
     """
 

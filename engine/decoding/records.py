@@ -1,4 +1,4 @@
-"""The records a run leaves behind: what was asked (`RunSpec`), what happened at each step (`Step`), all of it (`Trace`).
+"""The records a run leaves behind: what was asked (`RunSpec`), what each step was (`Step`), all of it (`Trace`).
 
 All are frozen and hold no automaton, model or tensor, so a trace can be saved, shared and drawn without any of them.
 """

@@ -62,7 +62,7 @@ def load_trace(data: bytes) -> Trace:
         raise TraceError("This file is not a Maskscope trace.")
     if value.get("version") != VERSION:
         raise TraceError(
-            f"This trace has version {value.get('version')!r:.20}; this Maskscope reads version {VERSION}. Make it again."
+            f"This trace has version {value.get('version')!r:.20}; this Maskscope reads {VERSION}. Make it again."
         )
     try:
         return _read_trace(value)

@@ -12,12 +12,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.masking.token_mask import Bits
 
 Ints = NDArray[np.int32]
-
-DEAD = -1
-UNKNOWN = -2
 
 UNDECIDED = 0
 SPELLABLE = 1
