@@ -1,0 +1,293 @@
+"""The arena: constructors that intern terms and keep them in normal form.
+
+Sequences are flat (right-nested), so that a nested value is a stack of what remains; empties vanish; counters over the
+same body merge.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from engine.automaton import derivative, forms
+from engine.automaton.terms import (
+    ALL_BYTES,
+    EXACT,
+    UNKNOWN,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Captured,
+    Empty,
+    Epsilon,
+    Form,
+    Literal,
+    Moves,
+    Not,
+    Repeat,
+    Rule,
+    Seq,
+    Tag,
+    Term,
+    Uncertain,
+    Words,
+)
+from engine.budget import Budget
+from engine.errors import BudgetError, Origin
+
+
+class Arena:
+    """Makes and interns the terms of one constraint, within its budget.
+
+    Raises `BudgetError` from any constructor once the budget's terms or seconds are used up.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+        self.deadline: float | None = None
+        self._table: dict[tuple[Any, ...], Term] = {}
+        self.formed: dict[tuple[int, int], Term] = {}
+        self._mask_forms: dict[int, Form] = {}
+        self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        self.empty = self._intern((Empty,), False)
+        self.epsilon = self._intern((Epsilon,), True)
+        self.uncertain = self._intern((Uncertain,), False)
+        self.anything = self._intern((Not, self.empty), True, body=self.empty)
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def _intern(self, key: tuple[Any, ...], nullable: bool, **fields: Any) -> Term:
+        term = self._table.get(key)
+        if term is None:
+            self._spend()
+            term = key[0]()
+            term.id = len(self._table)
+            term.nullable = nullable
+            term.cached_moves = None
+            for name, value in fields.items():
+                setattr(term, name, value)
+            self._table[key] = term
+        return term
+
+    def _spend(self) -> None:
+        count = len(self._table)
+        if count >= self.budget.terms:
+            raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
+        if count % 256 == 0 and self.deadline is not None and time.monotonic() > self.deadline:
+            raise BudgetError(
+                f"The constraint takes longer than {self.budget.seconds:g} s to compile. Make it smaller."
+            )
+
+    # Constructors, smallest first.
+
+    def bytes(self, members: int) -> Term:
+        """One byte out of a set."""
+        if not members:
+            return self.empty
+        if members & (members - 1) == 0:
+            return self.literal(bytes([members.bit_length() - 1]))
+        return self._intern((Bytes, members), False, members=members)
+
+    def literal(self, data: bytes) -> Term:
+        """A fixed byte string."""
+        return self._intern((Literal, data), False, data=data) if data else self.epsilon
+
+    def words(self, words: Iterable[bytes]) -> Term:
+        """One of several byte strings."""
+        listed = tuple(sorted(set(words)))
+        listed = self._word_lists.setdefault(listed, listed)
+        return self.slice_of_words(listed, 0, len(listed), 0)
+
+    def slice_of_words(self, words: tuple[bytes, ...], low: int, high: int, depth: int) -> Term:
+        if low == high:
+            return self.empty
+        if high - low == 1:
+            return self.literal(words[low][depth:])
+        nullable = len(words[low]) == depth
+        key = (Words, id(words), low, high, depth)  # the list is kept in _word_lists, its hash would cost its length
+        return self._intern(key, nullable, words=words, low=low, high=high, depth=depth)
+
+    def seq(self, head: Term, tail: Term) -> Term:
+        """`head`, then `tail`."""
+        if head is self.empty or tail is self.empty:
+            return self.empty
+        if head is self.epsilon:
+            return tail
+        if tail is self.epsilon:
+            return head
+        if head is self.uncertain:
+            return head
+        if isinstance(head, Seq):
+            parts = []
+            while isinstance(head, Seq):
+                parts.append(head.head)
+                head = head.tail
+            tail = self.seq(head, tail)
+            for part in reversed(parts):
+                tail = self.seq(part, tail)
+            return tail
+        nullable = head.nullable and tail.nullable
+        return self._intern((Seq, head, tail), nullable, head=head, tail=tail)
+
+    def concat(self, parts: Sequence[Term]) -> Term:
+        """All parts, one after the other."""
+        term = self.epsilon
+        for part in reversed(parts):
+            term = self.seq(part, term)
+        return term
+
+    def alt(self, parts: Iterable[Term]) -> Term:
+        """Any of the parts."""
+        members: dict[int, Term] = {}
+        for part in parts:
+            if part is self.uncertain or part is self.anything:
+                return part
+            if isinstance(part, Alt):
+                members.update((member.id, member) for member in part.members)
+            elif part is not self.empty:
+                members[part.id] = part
+        if len(members) > 1:
+            members = self._merge_counters(members)
+        if len(members) == 1:
+            return next(iter(members.values()))
+        if len(members) == 2 and self.epsilon.id in members:
+            members.pop(self.epsilon.id)
+            return self.repeat(next(iter(members.values())), 0, 1)
+        if not members:
+            return self.empty
+        ordered = tuple(members[key] for key in sorted(members))
+        nullable = any(member.nullable for member in ordered)
+        return self._intern((Alt, ordered), nullable, members=ordered)
+
+    def _merge_counters(self, members: dict[int, Term]) -> dict[int, Term]:
+        """x{1,3}y | x{2,5}y is x{1,5}y: keeps nested counters from multiplying."""
+        groups: dict[tuple[Any, ...], list[tuple[Term, Repeat]]] = {}
+        for member in members.values():
+            head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, self.epsilon)
+            owner = (head.origin, head.label) if isinstance(head, Tag) else None
+            inner = head.body if isinstance(head, Tag) else head
+            if isinstance(inner, Repeat):
+                groups.setdefault((inner.body, owner, tail), []).append((member, inner))
+        merged = dict(members)
+        for (body, owner, tail), group in groups.items():
+            if len(group) == 1:
+                continue
+            for member, _ in group:
+                merged.pop(member.id)
+            for low, high in _unite([(repeat.low, repeat.high) for _, repeat in group]):
+                repeat = self.repeat(body, low, high)
+                term = self.seq(self.tag(owner[0], repeat, owner[1]) if owner else repeat, tail)
+                merged[term.id] = term
+        return merged
+
+    def repeat(self, body: Term, low: int, high: int | None) -> Term:
+        """`body`, `low` to `high` times; `high` None has no bound."""
+        if high == 0 or body is self.epsilon:
+            return self.epsilon
+        if body is self.empty:
+            return self.epsilon if low == 0 else self.empty
+        if low == 1 and high == 1:
+            return body
+        if body.nullable:
+            low = 0
+        if (
+            isinstance(body, Repeat)
+            and low <= 1
+            and body.low <= 1
+            and (high is None or (body.low, body.high) == (0, None))
+        ):
+            # (x?)* and (x+)* are x*, (x+)+ is x+, (x*){0,3} is x*.
+            return self.repeat(body.body, min(low, body.low), None)
+        return self._intern((Repeat, body, low, high), low == 0, body=body, low=low, high=high)
+
+    def star(self, body: Term) -> Term:
+        """`body`, any number of times."""
+        return self.repeat(body, 0, None)
+
+    def both(self, parts: Iterable[Term]) -> Term:
+        """The intersection of the parts."""
+        members: dict[int, Term] = {}
+        for part in parts:
+            if part is self.empty:
+                return part
+            if isinstance(part, And):
+                members.update((member.id, member) for member in part.members)
+            elif part is not self.anything:
+                members[part.id] = part
+        if not members:
+            return self.anything
+        if self.epsilon.id in members:
+            return self.epsilon if all(member.nullable for member in members.values()) else self.empty
+        if len(members) == 1:
+            return next(iter(members.values()))
+        ordered = tuple(members[key] for key in sorted(members))
+        nullable = all(member.nullable for member in ordered)
+        return self._intern((And, ordered), nullable, members=ordered)
+
+    def complement(self, body: Term) -> Term:
+        """Every byte string that `body` does not match."""
+        if isinstance(body, Not):
+            return body.body
+        return self._intern((Not, body), not body.nullable, body=body)
+
+    def tag(self, origin: Origin, body: Term, label: str = "") -> Term:
+        """`body`, owned by `origin` wherever no inner part has an owner."""
+        if isinstance(body, (Empty, Epsilon, Uncertain, Tag, Call, Capture)):
+            return body
+        if isinstance(body, Seq):
+            return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
+        if isinstance(body, Alt):
+            return self.alt(self.tag(origin, member, label) for member in body.members)
+        return self._intern((Tag, origin, label, body), body.nullable, origin=origin, label=label, body=body)
+
+    def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Term:
+        """A rule with arguments."""
+        nullable = rule.nullable(args)
+        return self._intern((Call, rule, args, form), nullable, rule=rule, args=args, form=form, cached_body=None)
+
+    def capture(self, rule: Rule, args: Any, language: Term, text: Captured = b"", form: Form = EXACT) -> Term:
+        """Read a text of `language`, then go on as the rule says."""
+        if language is self.empty:
+            return self.empty
+        if language is self.epsilon:
+            return self.to_form(rule.after(self, args, text), form)
+        key = (Capture, rule, args, language, text, form)
+        return self._intern(key, False, rule=rule, args=args, language=language, text=text, form=form)
+
+    def body(self, call: Call) -> Term:
+        """The body of a call, in the call's form."""
+        if call.cached_body is None:
+            call.cached_body = self.to_form(call.rule.body(self, call.args), call.form)
+        return call.cached_body
+
+    def moves(self, term: Term, among: int = ALL_BYTES) -> Moves:
+        """What remains after each byte of `among` (see derivative.py). What remains may still be an empty language."""
+        if among != ALL_BYTES:
+            return derivative.moves(self, term, among)
+        if term.cached_moves is None:
+            term.cached_moves = derivative.moves(self, term, among)
+        return term.cached_moves
+
+    def to_form(self, term: Term, form: Form) -> Term:
+        """The same term with owners, captured texts and far counters kept or dropped (see forms.py)."""
+        return forms.to_form(self, term, form)
+
+    def mask_form(self, longest: int) -> Form:
+        """The form in which two terms are equal if no token of at most `longest` bytes tells them apart."""
+        return self._mask_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest))
+
+
+def _unite(ranges: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
+    """Overlapping or adjacent ranges of whole numbers as few ranges; None is infinity."""
+    united: list[tuple[int, int | None]] = []
+    for low, high in sorted(ranges, key=lambda pair: pair[0]):
+        if united and (united[-1][1] is None or low <= united[-1][1] + 1):
+            last_low, last_high = united[-1]
+            united[-1] = (last_low, None if last_high is None or high is None else max(last_high, high))
+        else:
+            united.append((low, high))
+    return united

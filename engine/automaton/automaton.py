@@ -1,0 +1,198 @@
+"""The automaton of one constraint: states are small integers that stand for terms, made when first reached.
+
+A transition exists only if its target can still be completed. Two kinds of states share the table: those of runs (exact
+terms, filled one byte at a time) and those from which masks are computed (terms in mask form, filled a row at a time).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.automaton.arena import Arena
+from engine.automaton.liveness import Liveness
+from engine.automaton.terms import ALL_BYTES, DRAWN, Call, Form, Moves, Term, byte_set, members_of
+from engine.errors import BudgetError
+
+DEAD = -1
+"""No text is accepted from here."""
+UNKNOWN = -2
+"""Not computed yet: fill the row."""
+UNCERTAIN = -3
+"""A mask state that cannot tell: decide from the run's own state."""
+
+FIRST_CAPACITY = 256
+
+
+class Automaton:
+    """Lazy deterministic automaton over bytes. Hold `lock` around every use from more than one thread.
+
+    `table[state, byte]` (int32) is the next state, DEAD, UNKNOWN or UNCERTAIN; it may be reallocated by any method that
+    makes states. `accepting[state]` (bool) says whether a text may end there.
+    Methods raise `BudgetError` when the constraint's budget of states or terms is used up.
+    """
+
+    def __init__(self, arena: Arena, root: Term) -> None:
+        self.lock = threading.RLock()
+        self.arena = arena
+        self.liveness = Liveness(arena)
+        self.table: npt.NDArray[np.int32] = np.full((FIRST_CAPACITY, 256), UNKNOWN, dtype=np.int32)
+        self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
+        self._terms: list[Term] = []
+        self._numbers: dict[Term, int] = {}
+        self._mask_states: dict[tuple[int, int], int] = {}
+        self._drawn_states: dict[int, int] = {}
+        self._by_alphabet: dict[frozenset[int], Liveness] = {}
+        self.root = root
+        self.start = self._number(root)
+
+    def __len__(self) -> int:
+        return len(self._terms)
+
+    def term(self, state: int) -> Term:
+        """What remains to be read in a state."""
+        return self._terms[state]
+
+    def step(self, state: int, byte: int) -> int:
+        """The state after one byte, DEAD if none."""
+        target = int(self.table[state, byte])
+        if target == UNKNOWN:
+            moves = self._guarded(self._terms[state], 1 << byte)
+            target = self._number(moves[0][1]) if moves else DEAD
+            self.table[state, byte] = target
+        return target
+
+    def advance(self, state: int, data: bytes) -> int | None:
+        """The state after some bytes, None if they cannot be read."""
+        for byte in data:
+            state = self.step(state, byte)
+            if state < 0:
+                return None
+        return state
+
+    def is_accepting(self, state: int) -> bool:
+        """Whether a text may end in this state."""
+        return bool(self.accepting[state])
+
+    def moves(self, state: int) -> list[tuple[int, int]]:
+        """Disjoint byte sets (256-bit integers) with the live state each leads to."""
+        numbered = ((members, self._number(rest)) for members, rest in self._guarded(self._terms[state], ALL_BYTES))
+        return [(members, target) for members, target in numbered if target != DEAD]
+
+    def fill_row(self, state: int) -> None:
+        """Compute all 256 transitions of a mask state."""
+        row = np.full(256, DEAD, dtype=np.int32)
+        for members, rest in self._guarded(self._terms[state], ALL_BYTES):
+            row[members_of(members)] = self._number(rest)
+        self.table[state] = row
+
+    def mask_state(self, state: int, longest: int) -> int:
+        """The state to compute a mask from: equal for all states that no token of `longest` bytes tells apart."""
+        key = (state, longest)
+        if key not in self._mask_states:
+            form = self.arena.mask_form(longest)
+            self._mask_states[key] = self._number(self._formed(self._terms[state], form))
+        return self._mask_states[key]
+
+    def drawn_state(self, state: int) -> int:
+        """The state as a picture shows it: captured texts forgotten, owners kept."""
+        if state not in self._drawn_states:
+            self._drawn_states[state] = self._number(self._formed(self._terms[state], DRAWN))
+        return self._drawn_states[state]
+
+    def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
+        """Whether acceptance can be reached from here with these bytes alone."""
+        if alphabet not in self._by_alphabet:
+            self._by_alphabet[alphabet] = Liveness(self.arena, byte_set(alphabet))
+        return self._by_alphabet[alphabet].alive(self._terms[state])
+
+    def shortest(self, state: int) -> bytes:
+        """A shortest text that is accepted from here."""
+        text = self.liveness.shortest(self._terms[state])
+        assert text is not None, "every state is live"
+        return text
+
+    def alphabet(self) -> frozenset[int]:
+        """Bytes that texts of the language may use (an upper bound)."""
+        return frozenset(members_of(_bytes_of(self.arena, self.root)))
+
+    def _formed(self, term: Term, form: Form) -> Term:
+        try:
+            return self.arena.to_form(term, form)
+        except RecursionError as error:
+            raise BudgetError("The text is nested too deeply.") from error
+
+    def _guarded(self, term: Term, among: int) -> Moves:
+        try:
+            return self.arena.moves(term, among)
+        except RecursionError as error:
+            raise BudgetError("The text is nested too deeply.") from error
+
+    def _number(self, term: Term) -> int:
+        number = self._numbers.get(term)
+        if number is None:
+            if term is self.arena.uncertain:
+                return UNCERTAIN
+            if not self.liveness.alive(term):
+                self._numbers[term] = DEAD
+                return DEAD
+            number = self._add(term)
+        return number
+
+    def _add(self, term: Term) -> int:
+        number = len(self._terms)
+        if number >= self.arena.budget.states:
+            raise BudgetError(f"The constraint has visited more than {number:,} states. Make its bounds smaller.")
+        if number == len(self.table):
+            grown = np.full((2 * number, 256), UNKNOWN, dtype=np.int32)
+            grown[:number] = self.table
+            self.table = grown
+            self.accepting = np.concatenate([self.accepting, np.zeros(number, dtype=np.bool_)])
+        self._terms.append(term)
+        self._numbers[term] = number
+        self.accepting[number] = term.nullable
+        return number
+
+
+def _bytes_of(arena: Arena, root: Term) -> int:
+    """All byte sets below a term, through calls, as one set."""
+    found = 0
+    seen: set[Term] = set()
+    pending: list[Term] = [root]
+    rules: set[int] = set()
+    while pending:
+        term = pending.pop()
+        if term in seen:
+            continue
+        seen.add(term)
+        found |= _own_bytes(term)
+        if isinstance(term, Call):
+            # Every call of a rule is made of the same parts.
+            if id(term.rule) not in rules:
+                rules.add(id(term.rule))
+                pending.extend(term.rule.parts(arena, term.args))
+        else:
+            pending.extend(_children(term))
+    return found
+
+
+def _own_bytes(term: Term) -> int:
+    if hasattr(term, "data"):
+        return byte_set(term.data)
+    if hasattr(term, "words"):
+        return byte_set(byte for word in term.words for byte in word)
+    members = getattr(term, "members", 0)
+    return members if isinstance(members, int) else 0
+
+
+def _children(term: Term) -> Iterable[Term]:
+    members = getattr(term, "members", ())
+    if isinstance(members, tuple):
+        yield from members
+    for name in ("head", "tail", "body", "language"):
+        child = getattr(term, name, None)
+        if child is not None:
+            yield child

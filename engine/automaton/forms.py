@@ -1,0 +1,65 @@
+"""Forms: the same term seen as a run, a picture or a mask needs it.
+
+A run keeps every owner and every captured text. A picture forgets captured texts, so that open objects have finitely
+many states. A mask forgets owners too, and does not tell apart counters farther from their bounds than the longest
+token: states that differ in nothing else share their mask.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engine.automaton.terms import EXACT, FORGOTTEN, PLAIN, Alt, And, Call, Capture, Form, Not, Repeat, Seq, Tag, Term
+
+if TYPE_CHECKING:
+    from engine.automaton.arena import Arena
+
+
+def to_form(arena: Arena, term: Term, form: Form) -> Term:
+    """The same term with owners, captured texts and far counters kept or dropped as the form says."""
+    if form is EXACT:
+        return term
+    spine: list[tuple[tuple[int, int], Term]] = []
+    while isinstance(term, Seq) and (term.id, id(form)) not in arena.formed:
+        spine.append(((term.id, id(form)), _formed(arena, term.head, form)))
+        term = term.tail
+    result = _formed(arena, term, form)
+    for key, head in reversed(spine):
+        result = arena.seq(head, result)
+        arena.formed[key] = result
+    return result
+
+
+def _formed(arena: Arena, term: Term, form: Form) -> Term:
+    key = (term.id, id(form))
+    result = arena.formed.get(key)
+    if result is None:
+        result = arena.formed[key] = _make_form(arena, term, form)
+    return result
+
+
+def _make_form(arena: Arena, term: Term, form: Form) -> Term:
+    if isinstance(term, Tag):
+        inner = arena.to_form(term.body, form)
+        return arena.tag(term.origin, inner, term.label) if form.tags else inner
+    if isinstance(term, Alt):
+        return arena.alt(arena.to_form(member, form) for member in term.members)
+    if isinstance(term, Repeat):
+        low, high = term.low, term.high
+        if form.longest is not None:
+            low = min(low, form.longest + 1)
+            high = None if high is None else min(high, form.longest + 1)
+        return arena.repeat(arena.to_form(term.body, form), low, high)
+    if isinstance(term, (And, Not)):
+        # Whether a conjunction can still be completed depends on exact counts: only the owners may go.
+        inner_form = form if form.longest is None else PLAIN
+        if isinstance(term, Not):
+            return arena.complement(arena.to_form(term.body, inner_form))
+        return arena.both(arena.to_form(member, inner_form) for member in term.members)
+    if isinstance(term, Call):
+        args = term.rule.forget(term.args) if form.text is FORGOTTEN else term.args
+        return arena.call(term.rule, args, form)
+    if isinstance(term, Capture):
+        args = term.rule.forget(term.args) if form.text is FORGOTTEN else term.args
+        return arena.capture(term.rule, args, arena.to_form(term.language, form), form.text, form)
+    return term

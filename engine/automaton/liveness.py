@@ -1,0 +1,262 @@
+"""Which terms can still be completed, and how shortly.
+
+Both questions are least fixpoints over the calls of a grammar: a recursion without a base case completes nothing. The
+regular parts with intersection or complement are decided by exploring their derivatives breadth first.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from engine.automaton.arena import Arena
+from engine.automaton.terms import (
+    ALL_BYTES,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Literal,
+    Not,
+    Repeat,
+    Seq,
+    Tag,
+    Term,
+    Uncertain,
+    Words,
+    byte_set,
+    members_of,
+)
+from engine.errors import BudgetError
+
+Text = bytes | None
+"""A shortest text of a language, None if the language is empty."""
+
+Value = TypeVar("Value", bool, Text)
+
+PLEASANT = [*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]
+"""Bytes in the order in which a shortest text prefers them."""
+
+
+class Liveness:
+    """Answers for one arena and one alphabet (a 256-bit set of bytes); every answer is remembered."""
+
+    def __init__(self, arena: Arena, alphabet: int = ALL_BYTES) -> None:
+        self.arena = arena
+        self.alphabet = alphabet
+        self._shortest: dict[int, Text] = {}
+        self._alive: dict[int, bool] = {}
+        self._cores: dict[int, Term] = {}
+        self._explored: dict[int, bool] = {}
+        self._simple: dict[int, bool] = {}
+
+    def alive(self, term: Term) -> bool:
+        """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
+        known = self._alive.get(term.id)
+        if known is None:
+            known = self._least(term, self._alive, self._is_alive, False)
+        return known
+
+    def shortest(self, term: Term) -> Text:
+        """A shortest text that completes the term, None if there is none."""
+        if term.id not in self._shortest:
+            self._least(term, self._shortest, self._text, None)
+        return self._shortest[term.id]
+
+    def _least(
+        self,
+        term: Term,
+        known: dict[int, Value],
+        evaluate: Callable[[Term, Callable[[Term], Value]], Value],
+        bottom: Value,
+    ) -> Value:
+        """Least fixpoint: assume the worst of every call, evaluate their cores until nothing changes."""
+        assumed: dict[Call, Value] = {}
+        passing: dict[int, Value] = {}
+
+        def ask(part: Term) -> Value:
+            if part.id in known:
+                return known[part.id]
+            if isinstance(part, Call):
+                return assumed.setdefault(part, bottom)
+            if part.id not in passing:
+                passing[part.id] = evaluate(part, ask)
+            return passing[part.id]
+
+        result = ask(term)
+        changed = bool(assumed)
+        while changed:
+            self._discover(assumed, ask)
+            changed = False
+            for call in reversed(list(assumed)):
+                passing.clear()
+                value = ask(self._core(call))
+                if value != assumed[call]:
+                    assumed[call] = value
+                    changed = True
+            passing.clear()
+            result = ask(term)
+        known.update((call.id, value) for call, value in assumed.items())
+        known.update(passing)
+        known[term.id] = result
+        return result
+
+    def _discover(self, assumed: dict[Call, Value], ask: Callable[[Term], Value]) -> None:
+        """Ask for every call's core, so that all calls below are in `assumed` before the first is settled."""
+        found = 0
+        while found < len(assumed):
+            calls = list(assumed)
+            for call in calls[found:]:
+                ask(self._core(call))
+            found = len(calls)
+
+    def _core(self, call: Call) -> Term:
+        core = self._cores.get(call.id)
+        if core is None:
+            core = self.arena.to_form(call.rule.core(self.arena, call.args), call.form)
+            self._cores[call.id] = core
+        return core
+
+    def _is_alive(self, term: Term, ask: Callable[[Term], bool]) -> bool:
+        if term.nullable or isinstance(term, Uncertain):
+            return True
+        if isinstance(term, Seq):
+            return all(ask(part) for part in _spine(term))
+        if isinstance(term, Alt):
+            return any(ask(member) for member in term.members)
+        if isinstance(term, (Tag, Repeat)):
+            return ask(term.body)
+        if isinstance(term, Bytes):
+            return bool(term.members & self.alphabet)
+        if isinstance(term, Literal):
+            return self._spelt(term.data)
+        if isinstance(term, Words):
+            return any(self._spelt(word[term.depth :]) for word in term.words[term.low : term.high])
+        if isinstance(term, Capture):
+            return ask(term.language) and ask(self._after(term))
+        if isinstance(term, (And, Not)):
+            return self._explore(term)
+        return False
+
+    def _text(self, term: Term, ask: Callable[[Term], Text]) -> Text:
+        if term.nullable:
+            return b""
+        if isinstance(term, Seq):
+            return _joined(ask(part) for part in _spine(term))
+        if isinstance(term, Alt):
+            texts = [text for text in map(ask, term.members) if text is not None]
+            return min(texts, key=lambda text: (len(text), text), default=None)
+        if isinstance(term, Tag):
+            return ask(term.body)
+        if isinstance(term, Repeat):
+            text = ask(term.body)
+            return None if text is None else text * term.low
+        if isinstance(term, Bytes):
+            return _pleasant(term.members & self.alphabet)
+        if isinstance(term, Literal):
+            return term.data if self._spelt(term.data) else None
+        if isinstance(term, Words):
+            rests = (word[term.depth :] for word in term.words[term.low : term.high])
+            return min(filter(self._spelt, rests), key=len, default=None)
+        if isinstance(term, Capture):
+            return _joined((ask(term.language), ask(self._after(term))))
+        if isinstance(term, (And, Not)):
+            return self._search(term)
+        return None
+
+    def _after(self, term: Capture) -> Term:
+        """What follows a captured text: whether that can be completed may not depend on which text it was."""
+        return self.arena.capture(term.rule, term.args, self.arena.epsilon, term.text, term.form)
+
+    def _spelt(self, data: bytes) -> bool:
+        return self.alphabet == ALL_BYTES or not byte_set(data) & ~self.alphabet
+
+    def _explore(self, term: Term) -> bool:
+        """Whether a regular term with intersections is completable; marks all states on the way found."""
+        if term.id in self._explored:
+            return self._explored[term.id]
+        origin: dict[Term, Term | None] = {term: None}
+        queue = deque([term])
+        while queue:
+            state = queue.popleft()
+            for _, rest in self.arena.moves(state, self.alphabet):
+                known = self._explored.get(rest.id)
+                if rest.nullable or known or (known is None and self._is_simple(rest) and self.alive(rest)):
+                    on_way: Term | None = state
+                    while on_way is not None:
+                        self._explored[on_way.id] = True
+                        on_way = origin[on_way]
+                    return True
+                if rest not in origin and known is None:
+                    origin[rest] = state
+                    queue.append(rest)
+            self._check_size(len(origin))
+        self._explored.update((state.id, False) for state in origin)
+        return False
+
+    def _is_simple(self, term: Term) -> bool:
+        """Whether the term's own structure decides if it is alive, without exploring."""
+        simple = self._simple.get(term.id)
+        if simple is None:
+            if isinstance(term, Seq):
+                simple = all(self._is_simple(part) for part in _spine(term))
+            elif isinstance(term, Alt):
+                simple = all(self._is_simple(member) for member in term.members)
+            elif isinstance(term, (Tag, Repeat)):
+                simple = self._is_simple(term.body)
+            else:
+                simple = not isinstance(term, (And, Not, Call, Capture))
+            self._simple[term.id] = simple
+        return simple
+
+    def _search(self, term: Term) -> Text:
+        """A shortest text of a regular term with intersections."""
+        came: dict[Term, tuple[Term, int] | None] = {term: None}
+        queue = deque([term])
+        while queue:
+            state = queue.popleft()
+            if state.nullable:
+                text = bytearray()
+                step = came[state]
+                while step is not None:
+                    text.append(step[1])
+                    step = came[step[0]]
+                return bytes(reversed(text))
+            for members, rest in self.arena.moves(state, self.alphabet):
+                if rest not in came:
+                    byte = _pleasant(members)
+                    assert byte is not None
+                    came[rest] = (state, byte[0])
+                    queue.append(rest)
+            self._check_size(len(came))
+        return None
+
+    def _check_size(self, states: int) -> None:
+        if states > self.arena.budget.states:
+            raise BudgetError(f"Deciding whether a pattern can be matched takes more than {states - 1:,} states.")
+
+
+def _spine(term: Term) -> Iterable[Term]:
+    while isinstance(term, Seq):
+        yield term.head
+        term = term.tail
+    yield term
+
+
+def _joined(texts: Iterable[Text]) -> Text:
+    result = b""
+    for text in texts:
+        if text is None:
+            return None
+        result += text
+    return result
+
+
+def _pleasant(members: int) -> bytes | None:
+    if not members:
+        return None
+    if members.bit_count() == 1:
+        return bytes(members_of(members))
+    return bytes([next(byte for byte in PLEASANT if members >> byte & 1)])

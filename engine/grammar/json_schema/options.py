@@ -1,0 +1,41 @@
+"""Which of the many ways to write a JSON value the constraint accepts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal, get_args, get_type_hints
+
+from engine.errors import ConstraintError
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Language options of a JSON Schema constraint.
+
+    key_order: "schema" (declared order, undeclared names last) or "any".
+    whitespace: "compact" (none), "spaced" (an optional space after `,` and `:`), "any" (JSON white space, at most
+    `max_whitespace` bytes in a row).
+    spelling: "plain" (minimal escapes, integers without fraction, plain decimals) or "any" (every escape, 1.0 for 1,
+    exponents).
+    objects: "open" or "closed" (objects that declare properties admit no others, unless additionalProperties says so).
+    formats: "enforce" or "annotate". on_unsupported: "error" or "report".
+    """
+
+    key_order: Literal["schema", "any"] = "schema"
+    whitespace: Literal["compact", "spaced", "any"] = "spaced"
+    spelling: Literal["plain", "any"] = "plain"
+    objects: Literal["open", "closed"] = "open"
+    formats: Literal["enforce", "annotate"] = "enforce"
+    on_unsupported: Literal["error", "report"] = "error"
+    max_whitespace: int = 64
+
+    def __post_init__(self) -> None:
+        hints = get_type_hints(Options)
+        for field in fields(self):
+            allowed = get_args(hints[field.name])
+            value = getattr(self, field.name)
+            if allowed and value not in allowed:
+                choices = " or ".join(repr(choice) for choice in allowed)
+                raise ConstraintError(f"The option {field.name} must be {choices}, not {value!r}.")
+        if self.max_whitespace < 1:
+            raise ConstraintError("The option max_whitespace must be at least 1.")
