@@ -25,7 +25,7 @@ from engine.errors import Origin
 from engine.masking import Masker, TokenMask
 
 if TYPE_CHECKING:
-    from engine.model import Model
+    from engine.model.model import Model
 
 SHOWN_COMPLETION = 120
 """Bytes of a shortest completion that are still worth showing."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from engine.model import Model
+    from engine.model.model import Model
 
 
 class Forward:
@@ -42,7 +42,7 @@ class Forward:
         common = min(_common(held, text), len(text) - 1)  # the last token is needed for its logits
         self._cache.crop(common)
         self._held = text[:common]
-        logits: NDArray[np.float32] = self._model.extend(self._cache, text[common:])[-1]
+        logits: NDArray[np.float32] = self._model.extend(self._cache, text[common:], keep=1)[-1]
         self._held = text
         return logits
 

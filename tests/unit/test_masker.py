@@ -1,4 +1,4 @@
-"""Masks against the definition: a token is allowed iff its bytes keep the automaton alive, in a state to be spelled on."""
+"""Masks by their definition: a token is allowed iff its bytes keep the automaton alive and lead where an end is spelled."""
 
 from __future__ import annotations
 

@@ -64,7 +64,9 @@ class TinyDfa:
         return state in self._reaching(alphabet)
 
     def alphabet(self) -> frozenset[int]:
-        return frozenset(byte for state in self._live for byte, to in self.edges.get(state, {}).items() if to in self._live)
+        return frozenset(
+            byte for state in self._live for byte, to in self.edges.get(state, {}).items() if to in self._live
+        )
 
     def shortest(self, state: int) -> bytes:
         paths = {state: b""}
@@ -105,7 +107,9 @@ class TinyConstraint:
 
 def word_dfa(*words: bytes) -> TinyDfa:
     """The automaton of a few words: one state per prefix."""
-    prefixes = sorted({word[:end] for word in words for end in range(len(word) + 1)}, key=lambda prefix: (len(prefix), prefix))
+    prefixes = sorted(
+        {word[:end] for word in words for end in range(len(word) + 1)}, key=lambda prefix: (len(prefix), prefix)
+    )
     numbers = {prefix: number for number, prefix in enumerate(prefixes)}
     edges: dict[int, dict[int, int]] = {number: {} for number in numbers.values()}
     for prefix, number in numbers.items():

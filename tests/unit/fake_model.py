@@ -1,0 +1,55 @@
+"""A deterministic model without weights: logits are a hash of the text so far, and every token computed is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from engine.vocabulary import Vocabulary
+
+Logits = Callable[[tuple[int, ...]], np.ndarray]
+
+
+@dataclass
+class FakeCache:
+    ids: list[int] = field(default_factory=list)
+
+    @property
+    def length(self) -> int:
+        return len(self.ids)
+
+    def crop(self, length: int) -> None:
+        assert length <= len(self.ids)
+        del self.ids[length:]
+
+
+class FakeModel:
+    """The contract of `engine.model.Model` as far as a decoder uses it. `computed` counts forwarded tokens."""
+
+    name = "fake"
+
+    def __init__(self, vocabulary: Vocabulary, logits: Logits | None = None, context: int = 1000) -> None:
+        self.vocabulary = vocabulary
+        self.context = context
+        self.computed = 0
+        self._logits = logits or self._hashed
+
+    def encode(self, prompt: str, chat_template: bool) -> list[int]:
+        words = prompt.split()
+        return [1] * chat_template + [2 + len(word) % (self.vocabulary.size - 2) for word in words]
+
+    def new_cache(self) -> FakeCache:
+        return FakeCache()
+
+    def extend(self, cache: FakeCache, ids: Sequence[int], keep: int) -> np.ndarray:
+        rows = []
+        for token_id in ids:
+            cache.ids.append(token_id)
+            rows.append(self._logits(tuple(cache.ids)))
+        self.computed += len(ids)
+        return np.array(rows, dtype=np.float32)[-keep:]
+
+    def _hashed(self, ids: tuple[int, ...]) -> np.ndarray:
+        return np.random.default_rng(ids).normal(size=self.vocabulary.size) * 3
