@@ -11,7 +11,7 @@ import numpy as np
 
 from engine.masking.token_mask import Bits, TokenMask
 
-MASK_BYTES = 64 * 2**20
+MASK_BYTES = 16 * 2**20
 """Bytes of masks one Masker keeps; what is evicted is recomputed."""
 
 ENTRY = 200

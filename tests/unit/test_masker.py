@@ -1,4 +1,4 @@
-"""Masks by their definition: a token is allowed iff its bytes keep the automaton alive and lead where an end is spelled."""
+"""Masks by their definition: a token is allowed iff its bytes keep the automaton alive and an end can be spelled."""
 
 from __future__ import annotations
 
