@@ -32,7 +32,7 @@ class Explanation:
     """Why a token is allowed or masked in a state.
 
     `offset`: the byte of the token at which it dies, its length where all of it can be read. `state`: where the
-    automaton stands there; `expected`: what remains from there, in words; `origins`: whose rule it is.
+    automaton stands there; `expected`: what may come next there, in words; `origins`: whose rule it is.
     `nearest`: ids of allowed tokens, by longest common byte prefix, then model probability, then id.
     """
 
@@ -104,15 +104,15 @@ class Masker:
                 reason=self._reason(token_id, allowed, offset, read),
                 offset=offset,
                 state=there,
-                expected=(self.automaton.describe(there),),
-                origins=self.automaton.origins(there),
+                expected=self.constraint.expected(there),
+                origins=self.constraint.origins(there),
                 nearest=self._nearest(state, token, probabilities),
             )
 
     def blame(self, state: int, token_id: int) -> tuple[Origin, ...]:
         """Whose rule it is where a token stops: the origins that `explain` gives, without the rest."""
         with self.automaton.lock:
-            return self.automaton.origins(self._death(state, self.vocabulary.tokens[token_id])[1])
+            return self.constraint.origins(self._death(state, self.vocabulary.tokens[token_id])[1])
 
     def _death(self, state: int, token: bytes) -> tuple[int, int, bool]:
         """Where a token stops, the state there, and whether all of it can be read.

@@ -150,7 +150,8 @@ def test_explain_names_the_byte_and_the_rule() -> None:
     explanation = masker.explain(0, 4)
     assert (explanation.allowed, explanation.offset) == (False, 2)
     assert explanation.state == masker.automaton.advance(0, b"ab")
-    assert explanation.origins == masker.automaton.origins(explanation.state) == masker.blame(0, 4)
+    assert explanation.origins == masker.constraint.origins(explanation.state) == masker.blame(0, 4)
+    assert explanation.expected == ("'b'",)
     assert explanation.nearest == (5, 1)
     assert explanation.reason == "byte 3 of 3 cannot be read here"
     assert "not complete" in masker.explain(0, 0).reason

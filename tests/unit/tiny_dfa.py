@@ -51,6 +51,9 @@ class TinyDfa:
     def origins(self, state: int) -> tuple[Origin, ...]:
         return (Origin(str(state)),)
 
+    def expected(self, state: int) -> tuple[str, ...]:
+        return tuple(repr(chr(byte)) for byte in sorted(self.edges.get(state, {})))
+
     def mask_state(self, state: int, longest: int) -> int:
         return state
 

@@ -1,0 +1,244 @@
+"""The engine from a terminal: check a text, look at a mask, run and show traces, see what is installed.
+
+Exit status: 0 accepted or done, 1 not accepted, 2 error (a broken constraint, no such file, no model).
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from engine.constraint import Constraint, compile_source
+from engine.decoding.errors import DecodingError, TraceError
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Step, Trace
+from engine.decoding.trace import load_trace, save_trace
+from engine.errors import ConstraintError
+from engine.examples import EXAMPLES
+from engine.masking import Masker
+from engine.model import ModelError, load_model
+
+if TYPE_CHECKING:
+    from engine.model.model import Model
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, rich_markup_mode=None)
+
+Schema = Annotated[str, typer.Option(help="a JSON Schema: a file, or the schema itself")]
+Regex = Annotated[str, typer.Option(help="a regular expression in Python's dialect")]
+Option = Annotated[list[str] | None, typer.Option(help="an option of the compilation, e.g. key_order=any")]
+Text = Annotated[str, typer.Option(help="the text, or @FILE")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
+
+SHOWN_TOKENS = 20
+PACKAGES = ("numpy", "numba", "torch", "transformers", "streamlit")
+
+
+@app.command()
+def check(text: Text, schema: Schema = "", regex: Regex = "", option: Option = None, as_json: AsJson = False) -> None:
+    """Whether a constraint accepts a text: accepted, incomplete or rejected, and where."""
+    with _errors():
+        verdict = _constraint(schema, regex, option).check(_read_text(text))
+    said = {
+        "kind": verdict.kind,
+        "offset": verdict.offset,
+        "expected": list(verdict.expected),
+        "origins": [str(origin) for origin in verdict.origins],
+    }
+    if as_json:
+        print(json.dumps(said, ensure_ascii=False))
+    elif verdict.kind == "accepted":
+        print("accepted")
+    else:
+        print(f"{verdict.kind} at byte {verdict.offset}: expected {' or '.join(verdict.expected)}")
+        print("".join(f"  by {origin}\n" for origin in verdict.origins), end="")
+    raise typer.Exit(0 if verdict.kind == "accepted" else 1)
+
+
+@app.command()
+def mask(
+    text: Text = "", schema: Schema = "", regex: Regex = "", option: Option = None, as_json: AsJson = False
+) -> None:
+    """How many tokens of the model's vocabulary may follow a text, and some of them."""
+    with _errors():
+        constraint = _constraint(schema, regex, option)
+        state = constraint.advance(constraint.start, _read_text(text).encode())
+        if state is None:
+            print("The constraint refuses this text; `check` says where.", file=sys.stderr)
+            raise typer.Exit(1)
+        vocabulary = _model().vocabulary
+        allowed = Masker(constraint, vocabulary).mask(state)
+    names = [vocabulary.name(token_id) for token_id in allowed.ids()[:SHOWN_TOKENS].tolist()]
+    remains = constraint.describe(state)
+    if as_json:
+        said = {"allowed": allowed.count, "of": allowed.size, "remains": remains, "tokens": names}
+        print(json.dumps(said, ensure_ascii=False))
+    else:
+        print(f"{allowed.count:,} of {allowed.size:,} tokens; what remains: {remains}")
+        print(" ".join(map(repr, names)) + (" ..." if allowed.count > len(names) else ""))
+
+
+@app.command()
+def trace(
+    out: Annotated[Path, typer.Option(help="the file to write")],
+    prompt: Annotated[str, typer.Option(help="the prompt")] = "",
+    schema: Schema = "",
+    regex: Regex = "",
+    option: Option = None,
+    example: Annotated[str, typer.Option(help="run an example of the menu instead")] = "",
+    temperature: Annotated[float, typer.Option(min=0, max=100)] = 0.0,
+    top_k: Annotated[int, typer.Option(min=0)] = 0,
+    top_p: Annotated[float, typer.Option(min=1e-9, max=1)] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, max=2**53 - 1)] = 0,
+    max_tokens: Annotated[int, typer.Option(min=1, max=100_000)] = 128,
+    chat_template: Annotated[bool, typer.Option()] = True,
+) -> None:
+    """Run the model and save the trace."""
+    from engine.decoding.decoder import Decoder
+
+    with _errors():
+        sampler = Sampler(temperature, top_k, top_p, seed)
+        source = _source(schema, regex, option) if schema or regex else None
+        spec = _example(example) if example else RunSpec(prompt, source, chat_template, sampler, max_tokens)
+        run = Decoder(_model(), spec)
+        for step in run.run():
+            print(_printable(step.token), end="", flush=True, file=sys.stderr)
+        print(file=sys.stderr)
+        out.write_bytes(save_trace(run.trace))
+    print(f"{out}: {len(run.trace.steps)} steps, {run.finish}. {run.trace.missing}".rstrip())
+
+
+@app.command()
+def show(file: Annotated[Path, typer.Argument(help="a saved trace")]) -> None:
+    """Show a saved trace as a table, one row per step."""
+    with _errors():
+        saved = load_trace(file.read_bytes())
+    console = Console()
+    console.print(_table(saved))
+    console.print(_printable(saved.text), markup=False, highlight=False)
+    ending = f"{saved.finish or 'unfinished'}; -ln Z {saved.cost:.3f} in all; run {saved.run_id} of {saved.model}"
+    console.print(_printable(f"{ending}. {saved.missing}".rstrip()), markup=False, highlight=False)
+
+
+@app.command()
+def doctor() -> None:
+    """What is installed, which device there is, and whether the model is."""
+    print(f"python {platform.python_version()} on {platform.system()} {platform.machine()}")
+    for package in PACKAGES:
+        print(f"{package} {_version(package)}")
+    with _errors():
+        model = _model()
+    print(f"model {model.name}, {model.vocabulary.size:,} tokens, context {model.context:,}, on {model.device}")
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """What can go wrong, as one line and exit status 2."""
+    try:
+        yield
+    except ConstraintError as error:
+        _fail(f"{error.pointer}: {error}" if error.pointer and error.pointer not in str(error) else str(error))
+    except (DecodingError, TraceError, ModelError) as error:
+        _fail(str(error))
+    except OSError as error:
+        _fail(f"{error.filename}: {error.strerror}")
+    except UnicodeDecodeError as error:
+        _fail(f"The file is not UTF-8 text: {error.reason} at byte {error.start}.")
+
+
+def _fail(message: str) -> None:
+    print(message, file=sys.stderr)
+    raise typer.Exit(2)
+
+
+def _constraint(schema: str, regex: str, options: list[str] | None) -> Constraint:
+    return compile_source(_source(schema, regex, options))
+
+
+def _source(schema: str, regex: str, options: list[str] | None) -> ConstraintSource:
+    if bool(schema) == bool(regex):
+        raise typer.BadParameter("give --schema or --regex, one of them")
+    pairs = [tuple(option.split("=", 1)) for option in options or []]
+    if any(len(pair) != 2 for pair in pairs):
+        raise typer.BadParameter("an --option is written name=value")
+    named = tuple((name, value) for name, value in pairs)
+    return ConstraintSource("regex", regex, named) if regex else ConstraintSource("json_schema", _schema(schema), named)
+
+
+def _schema(schema: str) -> str:
+    """A schema begins like JSON; anything else is the name of a file."""
+    begins_like_json = schema.lstrip()[:1] in ("{", '"', "[") or schema.strip() in ("true", "false")
+    return schema if begins_like_json else Path(schema).read_text(encoding="utf-8")
+
+
+def _read_text(text: str) -> str:
+    return Path(text[1:]).read_text(encoding="utf-8") if text.startswith("@") else text
+
+
+def _example(name: str) -> RunSpec:
+    found = [entry for entry in EXAMPLES if entry.name == name]
+    if not found:
+        raise typer.BadParameter(f"no such example; there are: {', '.join(entry.name for entry in EXAMPLES)}")
+    return found[0].spec()
+
+
+def _model() -> Model:
+    def report(what: str, part: float) -> None:
+        print(f"\r{what} ({part:.0%})\033[K", end="" if part < 1 else "\n", file=sys.stderr, flush=True)
+
+    return load_model(progress=report if sys.stderr.isatty() else None)
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "is not installed"
+
+
+def _table(saved: Trace) -> Table:
+    table = Table(title=escape(_printable(saved.spec.prompt)), title_justify="left")
+    for name in ("step", "kind", "rank", "raw", "renormalised", "allowed", "Z", "-ln Z"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    table.add_column("token")
+    table.add_column("first choice, if masked")
+    for step in saved.steps:
+        table.add_row(*_row(step))
+    return table
+
+
+def _row(step: Step) -> list[Any]:
+    masked = f"{step.argmax.decode(errors='backslashreplace')!r}" if step.argmax_masked else ""
+    blamed = ", ".join(map(str, step.argmax_origins))
+    return [
+        str(step.index),
+        step.kind,
+        str(step.rank),
+        f"{step.raw:.4f}",
+        f"{step.renormalised:.4f}",
+        f"{step.allowed_count:,}",
+        f"{step.z:.4f}",
+        f"{step.cost:.3f}",
+        escape(_shown(step)),
+        escape(_printable(f"{masked} {blamed}".strip())),
+    ]
+
+
+def _shown(step: Step) -> str:
+    names = {candidate.token_id: candidate.name for candidate in step.candidates}
+    return _printable(names.get(step.token_id, "")) or repr(step.token.decode(errors="backslashreplace"))
+
+
+def _printable(text: str | bytes) -> str:
+    """Text without control characters: what comes from a file must not steer the terminal."""
+    text = text.decode(errors="backslashreplace") if isinstance(text, bytes) else text
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
