@@ -1,8 +1,8 @@
 """The automaton around the current state: laid out by Graphviz in this process, drawn and clicked in the browser.
 
 Graphviz is asked for positions only, once per drawn window and not per step; the browser builds the picture from them,
-so that labels (hostile text) are set as text, colours follow the theme, and the marks of a step cost no layout. Graphviz is not
-thread-safe, hence the one lock.
+so that labels (hostile text) are set as text, colours follow the theme, and the marks of a step cost no layout.
+Graphviz is not thread-safe, hence the one lock.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any
 
 import graphviz
 import pygraphviz
-
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
+
 from visualizations.theme import Callback, register
 from visualizations.tokens import prose, visible
 
@@ -25,21 +25,25 @@ _LOCK = threading.Lock()
 _view = register("automaton")
 
 Point = tuple[float, float]
+Drawn = tuple[tuple[Point, ...], Point | None, Point | None]
+"""An edge: control points of its B-spline, tip of the arrow, middle of the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions in points, y down. `nodes`: centre and radii per state id; `edges`: B-spline control points, arrow tip, place of the label."""
+    """Positions in points, y down. `nodes`: centre and radius per state id; `edges`: see `Drawn`."""
 
     width: float
     height: float
-    nodes: dict[int, tuple[float, float, float, float]]
-    edges: tuple[tuple[tuple[Point, ...], Point | None, Point | None], ...]
+    nodes: dict[int, tuple[float, float, float]]
+    edges: tuple[Drawn, ...]
 
 
 def automaton_view(graph: DrawnGraph, *, key: str, selected: str = "", height: int = 300, on_select: Callback) -> None:
-    """Draws `graph`. A click or Enter on a state or edge calls `on_select`; the component's `.select` is then "s<id>" for a
-    state or "e<index>" for an edge of `graph.edges`."""
+    """Draws `graph`. A click or Enter on a state or edge calls `on_select`.
+
+    The component's `.select` is then "s<id>" for a state or "e<index>" for an edge of `graph.edges`.
+    """
     placed = layout(dot(graph))
     states = [_state(s, placed) for s in graph.states if s.id in placed.nodes]
     edges = [_edge(e, place) for e, place in zip(graph.edges, placed.edges, strict=True)]
@@ -55,7 +59,7 @@ def automaton_view(graph: DrawnGraph, *, key: str, selected: str = "", height: i
 
 
 def dot(graph: DrawnGraph) -> str:
-    """`graph` as DOT, without the marks of a step: two steps in one window have the same text, hence the same layout."""
+    """`graph` as DOT, without the marks of a step: two steps in one window share their text, hence their layout."""
     drawing = graphviz.Digraph(
         graph_attr={"rankdir": "LR", "nodesep": "0.22", "ranksep": "0.3"},
         node_attr={"shape": "circle", "fixedsize": "true", "width": "0.42", "fontsize": "10", "label": ""},
@@ -77,7 +81,7 @@ def layout(source: str) -> Layout:
     nodes = {}
     for node in drawn.get("objects", ()):
         x, y = _point(node["pos"], height)
-        nodes[int(node["name"])] = (x, y, 36 * float(node["width"]), 36 * float(node["height"]))
+        nodes[int(node["name"])] = (x, y, 36 * float(node["width"]))
     edges = sorted(drawn.get("edges", ()), key=lambda e: int(e["id"]))
     return Layout(width, height, nodes, tuple(_spline(e, height) for e in edges))
 
@@ -94,8 +98,14 @@ def in_words(graph: DrawnGraph) -> str:
     current = next((s for s in graph.states if s.current), None)
     lines = []
     if current is not None:
-        lines.append(f"Current state {current.id}{', accepting' if current.accepting else ''}: what remains is {prose(current.label)}")
-        lines += [f"  {visible(e.label)} leads to {_name(names, e.target)}" for e in graph.edges if e.source == current.id and e.allowed_now]
+        lines.append(
+            f"Current state {current.id}{_if(current.accepting, ', accepting')}: what remains is {prose(current.label)}"
+        )
+        lines += [
+            f"  {visible(e.label)} leads to {_name(names, e.target)}"
+            for e in graph.edges
+            if e.source == current.id and e.allowed_now
+        ]
     path = [e for e in graph.edges if e.on_path]
     lines += ["Path taken:", *(f"  {e.source} {visible(e.label)} {e.target}" for e in path)] if path else []
     lines += ["All edges drawn:", *(f"  {e.source} {visible(e.label)} {e.target}" for e in graph.edges)]
@@ -108,15 +118,16 @@ def _name(names: dict[int, DrawnState], state: int) -> str:
 
 
 def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
-    x, y, rx, _ = placed.nodes[state.id]
-    title = f"state {state.id}{', current' if state.current else ''}{', accepting' if state.accepting else ''}; what remains: {prose(state.label)}"
+    x, y, radius = placed.nodes[state.id]
+    marks = _if(state.current, ", current") + _if(state.accepting, ", accepting")
+    title = f"state {state.id}{marks}; what remains: {prose(state.label)}"
     if state.origin is not None:
         title += f"; part {prose(str(state.origin))}"
     return {
         "id": state.id,
         "x": x,
         "y": y,
-        "r": rx,
+        "r": radius,
         "accepting": state.accepting,
         "current": state.current,
         "path": state.on_path,
@@ -124,8 +135,9 @@ def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
     }
 
 
-def _edge(edge: DrawnEdge, place: tuple[tuple[Point, ...], Point | None, Point | None]) -> dict[str, Any]:
+def _edge(edge: DrawnEdge, place: Drawn) -> dict[str, Any]:
     points, tip, label_at = place
+    marks = _if(edge.allowed_now, ", allowed now") + _if(edge.on_path, ", path taken")
     return {
         "d": _path(points),
         "tip": tip,
@@ -135,8 +147,12 @@ def _edge(edge: DrawnEdge, place: tuple[tuple[Point, ...], Point | None, Point |
         "allowed": edge.allowed_now,
         "path": edge.on_path,
         "chain": edge.chain,
-        "title": f"{edge.source} to {edge.target} on {visible(edge.label)}{', allowed now' if edge.allowed_now else ''}{', path taken' if edge.on_path else ''}",
+        "title": f"{edge.source} to {edge.target} on {visible(edge.label)}{marks}",
     }
+
+
+def _if(condition: bool, text: str) -> str:
+    return text if condition else ""
 
 
 def _path(points: tuple[Point, ...]) -> str:
@@ -144,7 +160,7 @@ def _path(points: tuple[Point, ...]) -> str:
     return f"M{start[0]:.1f},{start[1]:.1f}C" + " ".join(f"{x:.1f},{y:.1f}" for x, y in rest)
 
 
-def _spline(edge: dict[str, Any], height: float) -> tuple[tuple[Point, ...], Point | None, Point | None]:
+def _spline(edge: dict[str, Any], height: float) -> Drawn:
     tip = None
     points = []
     for part in edge["pos"].split():

@@ -1,7 +1,7 @@
 """The distribution of one step three times over: as the model gave it, with the mask, renormalised.
 
-The three columns share one token order (the model's), so an eye can follow a token across. It is a table with bars, so it
-is its own text twin. A click on an allowed token asks for it instead of the one taken.
+The three columns share one token order (the model's), so an eye can follow a token across. It is a table with bars,
+so it is its own text twin. A click on an allowed token asks for it instead of the one taken.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ _table = register("distribution")
 
 
 def distribution(step: Step, *, vocabulary_size: int, drawn: bool, takes: bool, key: str, on_take: Callback) -> None:
-    """`drawn`: show the fourth column, what the token was drawn with after temperature, top-k and top-p. `takes`: allowed
-    tokens can be clicked, which calls `on_take` with the token's id in the component's `.take`."""
+    """Draws the candidates of `step`.
+
+    `drawn`: show a fourth column, what the token was drawn with after temperature, top-k and top-p. `takes`: allowed
+    tokens can be clicked, which calls `on_take` with step and id in the component's `.take`.
+    """
     rows = [_row(c, step) for c in step.candidates]
     data = {"rows": rows, "rest": _rest(step, vocabulary_size), "drawn": drawn, "takes": takes, "step": step.index}
     _table(key=key, data=data, on_take_change=on_take)

@@ -31,7 +31,11 @@ def facts(step: Step, *, vocabulary_size: int, running_cost: float, constrained:
                 {"label": "Allowed tokens", "value": f"{step.allowed_count:,}", "note": f"of {vocabulary_size:,}"},
                 {"label": "Allowed mass Z", "value": percent(step.z), "note": f"−ln Z {abs(step.cost):.2f} nats"},
                 {"label": "Running −ln Z", "value": f"{abs(running_cost):.2f}", "note": "nats so far"},
-                {"label": "Token taken", "value": percent(step.renormalised), "note": f"model gave {percent(step.raw)}, rank {step.rank + 1}"},
+                {
+                    "label": "Token taken",
+                    "value": percent(step.renormalised),
+                    "note": f"model gave {percent(step.raw)}, rank {step.rank + 1}",
+                },
             ],
         },
     )
@@ -54,7 +58,13 @@ def sentence(step: Step, constrained: bool) -> list[Part]:
         return [Part("You took "), Part(taken, "token"), Part(" by hand.")]
     if step.token_id == step.argmax_id:
         return [Part("The model's first choice, "), Part(taken, "token"), Part(", is allowed, and was taken.")]
-    return [Part("The model's first choice, "), Part(wanted, "token"), Part(", is allowed; the draw took "), Part(taken, "token"), Part(".")]
+    return [
+        Part("The model's first choice, "),
+        Part(wanted, "token"),
+        Part(", is allowed; the draw took "),
+        Part(taken, "token"),
+        Part("."),
+    ]
 
 
 _HOW = {"sampled": "Taken instead:", "forced": "The only token allowed is", "chosen": "You took"}

@@ -1,8 +1,9 @@
-"""The text of a constraint with the parts that speak at a step marked: the innermost ones strongly, what encloses them lightly."""
+"""The text of a constraint with the parts marked that speak at a step, and those that masked the model's wish."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from engine.errors import Origin
 from visualizations.theme import register
@@ -14,7 +15,7 @@ Span = tuple[int, int]
 
 
 def schema_text(text: str, speaking: Sequence[Span], masking: Sequence[Span], *, key: str) -> None:
-    """`speaking` are the spans of the parts whose bytes can come next, `masking` those that masked the model's first choice."""
+    """`speaking`: spans of the parts whose bytes can come next; `masking`: of those that masked the first choice."""
     data = {"segments": segments(text[:_LIMIT], speaking, masking), "cut": len(text) > _LIMIT}
     _source(key=key, data=data)
 
@@ -29,7 +30,7 @@ def segments(text: str, speaking: Sequence[Span], masking: Sequence[Span]) -> li
     """`text` cut where a mark begins or ends: `[{"text": ..., "mark": "" | "speaks" | "masks" | "both"}]`."""
     cuts = sorted({0, len(text), *(min(edge, len(text)) for span in (*speaking, *masking) for edge in span)})
     cut = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in pairwise(cuts):
         speaks, masks = _inside(start, end, speaking), _inside(start, end, masking)
         mark = "both" if speaks and masks else "speaks" if speaks else "masks" if masks else ""
         cut.append({"text": text[start:end], "mark": mark})

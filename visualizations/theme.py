@@ -1,8 +1,8 @@
 """Colours and the frame every browser component shares.
 
-The palette is Okabe and Ito's (safe for the common colour vision deficiencies). Colour is never the only carrier: each use
-has a shape, a line style or a word beside it. Components live in a shadow root where Streamlit provides `--st-*`
-variables, so one style sheet serves light and dark: ink is mixed into the palette, darker on light and lighter on dark.
+The palette is Okabe and Ito's (safe for the common colour vision deficiencies). Colour is never the only carrier: each
+use has a shape, a line style or a word beside it. Components live in a shadow root where Streamlit provides `--st-*`
+variables, so one style sheet serves light and dark: ink is mixed into the palette, darker on light, lighter on dark.
 """
 
 from __future__ import annotations
@@ -27,10 +27,23 @@ ROLES = {"path": "blue", "allowed": "green", "masked": "vermillion", "chosen": "
 """What a colour stands for, the same on every page."""
 
 _BROWSER = Path(__file__).with_name("browser")
+ICON = str(
+    _BROWSER / "icon.svg"
+)  # a file of our own: Streamlit fetches the named icons and emoji of a tab from outside
+LOGO = str(_BROWSER / "logo.svg")
+
+PAGE_STYLE = """<style>
+html { font-size: 14px; }
+[data-testid="stMainBlockContainer"] { padding: 3.4rem 1.75rem 3rem; }
+[data-testid="stSidebarHeader"] { height: auto; margin-bottom: 0.25rem; }
+@media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.4rem 0.9rem 3rem; } }
+</style>
+"""
+"""A tool for looking closely needs the room that Streamlit leaves empty, and its configuration cannot give it back."""
 
 
 def css_variables() -> str:
-    """`--path`, `--allowed`, ... readable on light and dark ground, with `--<role>-soft` as a background of the same hue."""
+    """`--path`, `--allowed`, ... readable on light and dark; `--<role>-soft` is a background of the same hue."""
     lines = []
     for role, colour in ROLES.items():
         ground = PALETTE[colour]

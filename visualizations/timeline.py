@@ -14,7 +14,7 @@ _table = register("steps")
 
 
 def timeline(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:
-    """Bars of Z (0 to 1) over a line of the running -ln Z in nats; a click gives the step in the component's `.step`."""
+    """Bars of Z (0 to 1) over the running -ln Z in nats; a click gives the step in the component's `.step`."""
     totals = accumulate(step.cost for step in trace.steps)
     points = [{"z": s.z, "total": t, "masked": s.argmax_masked} for s, t in zip(trace.steps, totals, strict=True)]
     _chart(key=key, data={"points": points, "current": position}, on_step_change=on_step)

@@ -1,7 +1,7 @@
 """Tokens as a person can read them, and the token strip: the output so far, one chip per token.
 
-A token is bytes and comes from anywhere, so nothing here trusts it: white space becomes visible, bytes that are not UTF-8
-become `<F0>`, control and direction characters become `<U+202E>`.
+A token is bytes and comes from anywhere, so nothing here trusts it: white space becomes visible, bytes that are not
+UTF-8 become `<F0>`, control and direction characters become `<U+202E>`.
 """
 
 from __future__ import annotations
@@ -52,19 +52,22 @@ def percent(p: float) -> str:
 
 
 def token_strip(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:
-    """Draws the output of `trace`, the token of step `position` marked. A click calls `on_step`; the component's state then
-    has the step's index in `.step`."""
+    """Draws the output of `trace`, the token of step `position` marked.
+
+    A click calls `on_step`, the step's index in the component's `.step`.
+    """
     _strip(key=key, data={"tokens": [_chip(s) for s in trace.steps], "current": position}, on_step_change=on_step)
 
 
 def argmax_text(step: Step) -> str:
     """The model's favourite at `step`, masked or not, as it is shown."""
-    end = any(c.end for c in step.candidates if c.token_id == step.argmax_id)
-    return token_text(step.argmax, step.argmax_id, end)
+    favourite = next((c for c in step.candidates if c.token_id == step.argmax_id), None)
+    return candidate_text(favourite) if favourite else token_text(step.argmax, step.argmax_id)
 
 
 def _chip(step: Step) -> dict[str, Any]:
-    title = f"step {step.index}: {'the end token, ' if step.end else ''}{_KINDS[step.kind]}, model gave it {percent(step.raw)}"
+    end = "the end token, " if step.end else ""
+    title = f"step {step.index}: {end}{_KINDS[step.kind]}, model gave it {percent(step.raw)}"
     if step.argmax_masked:
         title += f"; its first choice {argmax_text(step)} was masked"
     return {
@@ -78,6 +81,8 @@ def _chip(step: Step) -> dict[str, Any]:
 
 def candidate_text(candidate: Candidate) -> str:
     """A candidate as the strip would show it."""
+    if not candidate.token and candidate.name and not candidate.end:
+        return f"⟨{visible(candidate.name)}⟩"
     return token_text(candidate.token, candidate.token_id, candidate.end)
 
 

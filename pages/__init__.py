@@ -1,0 +1,1 @@
+"""One thin script per page; modules with a leading underscore are what the pages share."""

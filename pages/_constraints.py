@@ -1,0 +1,57 @@
+"""Constraints compiled once for all visitors, under bounds; what cannot be compiled is remembered as its error."""
+
+from __future__ import annotations
+
+import streamlit as st
+from engine.automaton.explore import DrawnGraph, draw
+
+from engine.constraint import Constraint, compile_source
+from engine.decoding.records import ConstraintSource
+from engine.errors import ConstraintError
+from engine.grammar import spans
+from engine.masking import Masker
+from engine.vocabulary import Vocabulary
+
+_KEY = {ConstraintSource: lambda source: (source.kind, source.text, source.options)}
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_KEY)
+def compiled(source: ConstraintSource) -> Constraint | ConstraintError:
+    """The constraint, or why there is none."""
+    try:
+        return compile_source(source)
+    except ConstraintError as error:
+        return error.with_traceback(None)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=_KEY)
+def masked(source: ConstraintSource, _vocabulary: Vocabulary) -> Masker | ConstraintError:
+    """The masks of a constraint over the model's vocabulary, or why there are none. One process has one vocabulary."""
+    constraint = compiled(source)
+    if isinstance(constraint, ConstraintError):
+        return constraint
+    try:
+        return Masker(constraint, _vocabulary)
+    except ConstraintError as error:
+        return error.with_traceback(None)
+
+
+@st.cache_resource(max_entries=512, show_spinner=False, hash_funcs=_KEY)
+def drawn(source: ConstraintSource, path: bytes) -> DrawnGraph | None:
+    """The automaton with the state after `path` as the current one; None if there is no such constraint or state."""
+    constraint = compiled(source)
+    if isinstance(constraint, ConstraintError) or constraint.advance(constraint.start, path) is None:
+        return None
+    return draw(constraint, path)
+
+
+@st.cache_data(max_entries=64, show_spinner=False, hash_funcs=_KEY)
+def places(source: ConstraintSource) -> dict[str, tuple[int, int]]:
+    """Where each part of the source stands in its text: pointer -> (start, end) in code points."""
+    return spans(source)
+
+
+def said(error: ConstraintError) -> str:
+    """The error as one message that names the place."""
+    message = str(error)
+    return message if not error.pointer or error.pointer in message else f"{error.pointer}: {message}"

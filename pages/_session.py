@@ -1,0 +1,262 @@
+"""What one visitor looks at: the runs made so far, the one shown and its step, and the thread that extends it.
+
+Everything that decodes is in the engine; this only decides what is asked of it and when.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from engine.decoding.decoder import Decoder
+from engine.decoding.errors import DecodingError
+from engine.decoding.records import RunSpec, Step, Trace
+from engine.errors import ConstraintError
+from engine.masking import Masker
+from engine.model import Model, ModelError
+
+KEPT_CACHES = 3  # families of runs that keep their KV cache; older ones keep their records
+KEPT_RUNS = 20
+
+Masks = Callable[[RunSpec], Masker | None]
+
+
+@dataclass
+class Run:
+    """A run in the visitor's list. `recorded`: the name of the shipped trace it is; `decoder` None: records only."""
+
+    number: int
+    title: str
+    trace: Trace
+    recorded: str = ""
+    decoder: Decoder | None = None
+    family: int = 0
+
+    @property
+    def going(self) -> bool:
+        """More steps can be computed."""
+        return self.decoder is not None and self.decoder.finish in (None, "cancelled")
+
+    def refresh(self) -> None:
+        """Take over what the decoder has computed."""
+        if self.decoder is not None:
+            self.trace = self.decoder.trace
+
+
+class Worker:
+    """Work in a thread that can be cancelled; `problem` is what went wrong, in words."""
+
+    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+        self.problem = ""
+        self._stop = threading.Event()
+        self._work = work
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        return self._thread.is_alive()
+
+    def cancel(self) -> None:
+        """Ask the work to stop; it does after the token it is at."""
+        self._stop.set()
+
+    def wait(self, seconds: float) -> None:
+        """Until the work is done, but not longer than `seconds`."""
+        self._thread.join(seconds)
+
+    def _run(self) -> None:
+        try:
+            self._work(self._stop.is_set)
+        except _EXPECTED as error:
+            self.problem = str(error)
+        except Exception:
+            logging.getLogger(__name__).exception("A run failed")
+            self.problem = "The run failed; the server's log says why."
+
+
+_EXPECTED = (DecodingError, ConstraintError, ModelError)
+
+
+@dataclass
+class Visit:
+    """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton."""
+
+    runs: list[Run] = field(default_factory=list)
+    shown: int = 0
+    position: int = 0
+    selected: str = ""
+    problem: str = ""
+    worker: Worker | None = None
+    made: int = 0
+
+    @property
+    def run(self) -> Run | None:
+        return next((run for run in self.runs if run.number == self.shown), None)
+
+    @property
+    def step(self) -> Step | None:
+        run = self.run
+        return run.trace.steps[self.position] if run and self.position < len(run.trace.steps) else None
+
+    @property
+    def busy(self) -> bool:
+        """A worker is under way, or has ended and not been `settle`d."""
+        return self.worker is not None
+
+    def goto(self, index: int) -> None:
+        """Show step `index`, or the nearest there is."""
+        run = self.run
+        last = len(run.trace.steps) - 1 if run else 0
+        self.position = max(0, min(index, last))
+        self.selected = ""
+        self.problem = ""
+
+    def show(self, number: int) -> None:
+        """Show another run of the list, at the same step where it has one."""
+        self.shown = number
+        self.goto(self.position)
+
+    def show_recorded(self, name: str, trace: Trace) -> None:
+        """Show a shipped trace where it is most worth looking at."""
+        same = next((run for run in self.runs if run.recorded == name), None)
+        self.shown = (same or self._add(f"{name}, recorded", trace, recorded=name)).number
+        self.goto(worth_seeing(trace))
+
+    def start(self, title: str, model: Model, spec: RunSpec, masker: Masker | None) -> None:
+        """Begin a run and compute its first step."""
+        try:
+            decoder = Decoder(model, spec, masker.constraint if masker else None, masker)
+            decoder.step()
+        except _EXPECTED as error:
+            self.problem = str(error)
+            return
+        self.shown = self._add(title, decoder.trace, decoder=decoder).number
+        self.goto(0)
+
+    def forward(self) -> None:
+        """To the next step; computes it if the run has none yet."""
+        run = self.run
+        if run is None:
+            return
+        if self.position + 1 >= len(run.trace.steps) and run.going and run.decoder is not None:
+            try:
+                run.decoder.goto(len(run.trace.steps))
+                run.decoder.step()
+            except _EXPECTED as error:
+                self.problem = str(error)
+                return
+            run.refresh()
+        self.goto(self.position + 1)
+
+    def forward_until(self, enough: Callable[[Step], bool]) -> None:
+        """To the next step that is `enough`, or to the end; what isn't computed yet is computed by a worker."""
+        run = self.run
+        if run is None:
+            return
+        ahead = run.trace.steps[self.position + 1 :]
+        found = next((step.index for step in ahead if enough(step)), None)
+        if found is not None or not run.going or run.decoder is None:
+            self.goto(len(run.trace.steps) - 1 if found is None else found)
+            return
+        decoder = run.decoder
+
+        def work(stop: Callable[[], bool]) -> None:
+            decoder.goto(len(decoder.trace.steps))
+            for step in decoder.run(stop):
+                if enough(step):
+                    return
+
+        self.worker = Worker(work)
+
+    def take(self, index: int, token_id: int, model: Model, masks: Masks) -> None:
+        """A new run that equals the shown one before step `index` and takes `token_id` there."""
+        run = self.run
+        if run is None or self.busy or not 0 <= index < len(run.trace.steps):
+            return
+        if run.decoder is not None:
+            try:
+                self._branch(run, run.decoder, index, token_id)
+            except _EXPECTED as error:
+                self.problem = str(error)
+            return
+
+        def work(stop: Callable[[], bool]) -> None:
+            decoder = replayed(run.trace, index, model, masks, stop)
+            if decoder is not None:
+                self._branch(run, decoder, index, token_id)
+
+        self.worker = Worker(work)
+
+    def settle(self) -> bool:
+        """Take over what the worker has done so far; True when it has ended and is gone."""
+        if self.worker is None:
+            return False
+        ended = not self.worker.busy
+        if run := self.run:
+            grown = len(run.trace.steps)
+            run.refresh()
+            if len(run.trace.steps) > grown:
+                self.position = len(run.trace.steps) - 1
+                self.selected = ""
+        if ended:
+            self.problem, self.worker = self.worker.problem, None
+        return ended
+
+    def _branch(self, run: Run, decoder: Decoder, index: int, token_id: int) -> None:
+        branch = decoder.branch(index, token_id)
+        branch.step()
+        family = run.family if run.decoder is decoder else 0
+        self.shown = self._add(
+            f"branch of {run.number} at step {index}", branch.trace, decoder=branch, family=family
+        ).number
+        self.goto(index)
+
+    def _add(
+        self, title: str, trace: Trace, *, recorded: str = "", decoder: Decoder | None = None, family: int = 0
+    ) -> Run:
+        self.made += 1
+        run = Run(self.made, title, trace, recorded, decoder, family or self.made)
+        self.runs = [*self.runs, run][-KEPT_RUNS:]
+        alive = list(dict.fromkeys(r.family for r in reversed(self.runs) if r.decoder is not None))[:KEPT_CACHES]
+        for other in self.runs:
+            if other.family not in alive:
+                other.decoder = None
+        return run
+
+
+def replayed(trace: Trace, steps: int, model: Model, masks: Masks, stop: Callable[[], bool]) -> Decoder | None:
+    """A decoder that stands where `trace` stands after `steps` steps; None if it is stopped.
+
+    A run repeats on the same model. Where it doesn't (another model than it was recorded with), the tokens that differ
+    are taken by hand, so that what follows belongs to what is shown.
+    """
+    spec = replace(trace.spec, choices=tuple(c for c in trace.spec.choices if c[0] < steps))
+    masker = masks(spec)
+    decoder = Decoder(model, spec, masker.constraint if masker else None, masker)
+    for step in trace.steps[:steps]:
+        if stop():
+            return None
+        made = decoder.step()
+        if made is None or made.token_id != step.token_id:
+            decoder = decoder.branch(step.index, step.token_id)
+            decoder.step()
+    return decoder
+
+
+def worth_seeing(trace: Trace) -> int:
+    """The step to open a trace at: where the mask cost most and the model's own first choice was masked."""
+    steps = [step for step in trace.steps if step.argmax_masked] or list(trace.steps)
+    return max(steps, key=lambda step: step.cost).index if steps else 0
+
+
+def sampled(step: Step) -> bool:
+    """The step's token was drawn from several."""
+    return step.kind == "sampled"
+
+
+def never(step: Step) -> bool:
+    """Run to the end."""
+    return False
