@@ -1,9 +1,9 @@
 """How a tokenizer writes bytes down, undone.
 
-A vocabulary file holds strings, not bytes, in one of two spellings. *Byte-level BPE* (GPT-2) gives every byte a printable
-character of its own, so that a token is a string of such characters. *SentencePiece* writes text as it is, with U+2581
-for a space, and falls back to tokens like `<0x0A>` for the bytes of what it has no piece for. Which of the two it is says
-the tokenizer's decoder; nothing is guessed from the tokens themselves.
+A vocabulary file holds strings, not bytes, in one of two spellings. *Byte-level BPE* (GPT-2) gives every byte a
+printable character of its own, so that a token is a string of such characters. *SentencePiece* writes text as it is,
+with U+2581 for a space, and falls back to tokens like `<0x0A>` for the bytes of what it has no piece for. Which of the
+two it is says the tokenizer's decoder; nothing is guessed from the tokens themselves.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The byte trie over a vocabulary, laid out for one forward sweep.
 
-A mask asks which of 49,152 tokens an automaton would take. Their shared beginnings need walking only once, so the tokens
-are put in a trie, and the trie is written down in pre-order: a node comes before its children, and `skip[node]` is the
-first node behind its whole subtree. Walking is then `node + 1` after a byte that is allowed and `skip[node]` after one
-that is not; there are no pointers and no recursion.
+A mask asks which of 49,152 tokens an automaton would take. Their shared beginnings need walking only once, so the
+tokens are put in a trie, and the trie is written down in pre-order: a node comes before its children, and `skip[node]`
+is the first node behind its whole subtree. Walking is then `node + 1` after a byte that is allowed and `skip[node]`
+after one that is not; there are no pointers and no recursion.
 """
 
 from __future__ import annotations

@@ -65,9 +65,7 @@ class Vocabulary:
         ends, specials = frozenset(end_ids), frozenset(special_ids)
         silent = ends | specials
         if outside := [token_id for token_id in silent if not 0 <= token_id < len(tokens)]:
-            raise VocabularyError(
-                f"End or special id {min(outside)} is outside the vocabulary of {len(tokens)} tokens."
-            )
+            raise VocabularyError(f"End or special id {min(outside)} is outside a vocabulary of {len(tokens)}.")
         spelled = tuple(b"" if token_id in silent else bytes(token) for token_id, token in enumerate(tokens))
         shown = {token_id: tokens[token_id].decode(errors="backslashreplace") for token_id in silent}
         return cls(

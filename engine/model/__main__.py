@@ -1,0 +1,42 @@
+"""Get the bundled model ready and show how far it is: `python -m engine.model`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from engine.model.bundled import Progress, bundled_model
+from engine.model.errors import ModelError
+
+
+def terminal_progress() -> Progress:
+    """Progress on the terminal: one line that is rewritten, or a line per stage where the output is not a terminal."""
+    if sys.stderr.isatty():
+        return lambda text, part: print(f"\r{part:4.0%}  {text:<60}", end="", file=sys.stderr, flush=True)
+    shown = set[str]()
+
+    def by_stage(text: str, part: float) -> None:
+        stage = text.split(":")[0]
+        if stage not in shown:
+            shown.add(stage)
+            print(f"{part:4.0%}  {stage}", file=sys.stderr, flush=True)
+
+    return by_stage
+
+
+def main() -> int:
+    if os.environ.get("MASKSCOPE_MODEL"):
+        return 0
+    try:
+        bundled_model(terminal_progress())
+    except ModelError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("\nInterrupted; the next start fetches the model anew.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

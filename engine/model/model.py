@@ -1,0 +1,124 @@
+"""A language model as the decoder sees it: text to ids, ids to logits, and a cache that can be cut back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import DynamicCache
+
+from engine.model.prompts import closing_token, encode_chat, encode_plain, template_around
+from engine.vocabulary import Vocabulary
+
+# Tokens per forward pass while a prompt is read: other sessions get their turn in between.
+_PREFILL = 256
+
+
+class Cache:
+    """The keys and values of the tokens read so far. Belongs to one run; not to be used from two threads at once."""
+
+    def __init__(self, states: DynamicCache | None = None) -> None:
+        self.states = DynamicCache() if states is None else states
+
+    @property
+    def length(self) -> int:
+        """Tokens read so far."""
+        return int(self.states.get_seq_length())
+
+    def crop(self, length: int) -> None:
+        """Forget all tokens but the first `length`."""
+        if not 0 <= length <= self.length:
+            raise ValueError(f"A cache of {self.length} tokens cannot be cropped to {length}.")
+        if length == 0:
+            self.states = DynamicCache()
+        elif length < self.length:
+            self.states.crop(length - self.length)
+
+    def fork(self, length: int) -> Cache:
+        """An independent cache that holds the first `length` tokens."""
+        if not 0 <= length <= self.length:
+            raise ValueError(f"A cache of {self.length} tokens has no first {length}.")
+        if length == 0:
+            return Cache()
+        layers = ((layer.keys[..., :length, :], layer.values[..., :length, :]) for layer in self.states.layers)
+        return Cache(DynamicCache(layers))
+
+
+class Model:
+    """A causal language model with its tokenizer. One is shared by all sessions; every method may be called from any
+    thread.
+
+    `path`: the folder with the tokenizer and the weights; `context`: tokens the model can read and write in all;
+    `device`: where it runs. `has_chat_template`: whether `chat_template=True` has an effect.
+    """
+
+    def __init__(self, network: Any, tokenizer: Any, *, path: Path, name: str, context: int) -> None:
+        self.tokenizer = tokenizer
+        self.path = path
+        self.name = name
+        self.context = context
+        self.device = str(network.device)
+        self._network = network
+        self._forward_lock = threading.Lock()
+        self._tokenizer_lock = threading.Lock()
+        self._around = template_around(tokenizer)
+        self.vocabulary = Vocabulary.from_tokenizer(
+            tokenizer, _end_ids(network, tokenizer), size=network.get_output_embeddings().weight.shape[0]
+        )
+
+    @property
+    def has_chat_template(self) -> bool:
+        return self._around is not None
+
+    def prompt_text(self, prompt: str, chat_template: bool) -> str:
+        """What the model reads for a prompt, as text."""
+        if not chat_template or self._around is None:
+            return prompt
+        before, after = self._around
+        return before + prompt + after
+
+    def encode(self, prompt: str, chat_template: bool) -> list[int]:
+        """The token ids the model reads for a prompt; the prompt itself never becomes a special token."""
+        with self._tokenizer_lock:
+            if not chat_template or self._around is None:
+                return encode_plain(self.tokenizer, prompt)
+            return encode_chat(self.tokenizer, self._around, prompt, self.vocabulary.special_ids)
+
+    def new_cache(self) -> Cache:
+        return Cache()
+
+    def extend(self, cache: Cache, ids: Sequence[int], keep: int | None = None) -> NDArray[np.float32]:
+        """Read `ids` after what `cache` holds: logits, float32 (len(ids), vocabulary size), one row per token read.
+
+        `keep` returns the rows of the last `keep` tokens only (a long prompt's logits are large and only its last row
+        is needed). Raises ValueError if the ids do not fit in the context.
+        """
+        if cache.length + len(ids) > self.context:
+            raise ValueError(f"{cache.length} + {len(ids)} tokens do not fit in a context of {self.context}.")
+        first_kept = 0 if keep is None else max(0, len(ids) - keep)
+        rows = [np.empty((0, self.vocabulary.size), dtype=np.float32)]
+        for start in range(0, len(ids), _PREFILL):
+            part = ids[start : start + _PREFILL]
+            wanted = max(0, start + len(part) - max(start, first_kept))
+            rows.append(self._forward(cache, part, wanted))
+        return np.concatenate(rows)
+
+    def _forward(self, cache: Cache, ids: Sequence[int], keep: int) -> NDArray[np.float32]:
+        with self._forward_lock, torch.inference_mode():  # inference mode is a property of the thread
+            read = torch.tensor([list(ids)], device=self._network.device)
+            # logits_to_keep=0 means all of them
+            output = self._network(read, cache=cache.states, use_cache=True, logits_to_keep=keep or 1)
+            logits: NDArray[np.float32] = output.logits[0].float().cpu().numpy()
+        return logits[-keep:] if keep else logits[:0]
+
+
+def _end_ids(network: Any, tokenizer: Any) -> set[int]:
+    """All stop ids of the generation config, and the token that closes a turn in the chat template."""
+    configured = network.generation_config.eos_token_id
+    ends = set(configured if isinstance(configured, list) else [configured]) | {closing_token(tokenizer)}
+    return {int(token_id) for token_id in ends if token_id is not None}
