@@ -13,6 +13,7 @@ from typing import TypeVar
 from engine.automaton.arena import Arena
 from engine.automaton.terms import (
     ALL_BYTES,
+    FORGOTTEN,
     Alt,
     And,
     Bytes,
@@ -168,7 +169,7 @@ class Liveness:
 
     def _after(self, term: Capture) -> Term:
         """What follows a captured text: whether that can be completed may not depend on which text it was."""
-        return self.arena.capture(term.rule, term.args, self.arena.epsilon, term.text, term.form)
+        return self.arena.capture(term.rule, term.args, self.arena.epsilon, FORGOTTEN, term.form)
 
     def _spelt(self, data: bytes) -> bool:
         return self.alphabet == ALL_BYTES or not byte_set(data) & ~self.alphabet

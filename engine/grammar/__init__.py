@@ -1,0 +1,1 @@
+"""Sources of constraints: JSON Schema, regular expressions, lists of choices; each compiles to a `Constraint`."""

@@ -6,7 +6,7 @@ A value is asked to satisfy a conjunction of subschemas. `$ref`, `allOf` and `an
 
 from __future__ import annotations
 
-from engine.errors import BudgetError, ConstraintError
+from engine.errors import BudgetError
 from engine.grammar.json_schema.document import Document, Subschema
 
 Conjunction = tuple[Subschema, ...]
@@ -30,6 +30,7 @@ class Branches:
     def __init__(self, document: Document) -> None:
         self.document = document
         self._expanded: dict[Subschema, list[Branch]] = {}
+        self._cuts = 0
 
     def of(self, schemas: Conjunction) -> list[Branch]:
         """All branches of a conjunction; a value satisfies it if it satisfies all of some branch.
@@ -46,9 +47,11 @@ class Branches:
             return self._expanded[schema]
         if schema in above:
             # A schema that asks for itself at the same place is satisfied by nothing that way (least fixpoint).
+            self._cuts += 1
             return []
+        cuts_before = self._cuts
         branches = self._alternatives(schema, (*above, schema))
-        if not above:  # below another schema the result may have been cut by the rule above
+        if not above or self._cuts == cuts_before:  # what was cut holds only below the schema that cut it
             self._expanded[schema] = branches
         return branches
 
@@ -81,7 +84,11 @@ class Branches:
 def _in_walk_order(schema: Subschema) -> list[str]:
     """Keywords as written, properties deciding the place of the schema's own ones, and allOf before anyOf."""
     written = list(schema.value) if isinstance(schema.value, dict) else []
-    own = "properties" if "properties" in written else next((k for k in written if k not in ("$ref", "allOf", "anyOf")), "")
+    own = (
+        "properties"
+        if "properties" in written
+        else next((k for k in written if k not in ("$ref", "allOf", "anyOf")), "")
+    )
     order = [keyword for keyword in written if keyword in ("$ref", "allOf", "anyOf", own)]
     if "allOf" in order and "anyOf" in order and order.index("anyOf") < order.index("allOf"):
         order.remove("allOf")
@@ -97,13 +104,3 @@ def _product(left: list[Branch], right: list[Branch], schema: Subschema) -> list
             keyword="anyOf",
         )
     return [tuple(dict.fromkeys((*one, *other))) for one in left for other in right]
-
-
-def refuse_endless(schema: Subschema) -> ConstraintError:
-    """The error for a reference that asks only for itself."""
-    return ConstraintError(
-        f"The reference at {schema.pointer or 'the root'} only leads back to itself: nothing satisfies it.",
-        pointer=f"{schema.pointer}/$ref",
-        keyword="$ref",
-        unsatisfiable=True,
-    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
+from engine.constraint import Unenforced
 from engine.errors import ConstraintError
 from engine.grammar.json_schema import keywords
 from engine.grammar.json_schema.source import escape, unescape
@@ -35,15 +36,6 @@ class Subschema:
     def has(self, keyword: str) -> bool:
         """Whether a keyword is present."""
         return not isinstance(self.value, bool) and keyword in self.value
-
-
-@dataclass(frozen=True, slots=True)
-class Unenforced:
-    """A keyword that the constraint does not enforce, with the reason."""
-
-    pointer: str
-    keyword: str
-    reason: str
 
 
 class Document:
@@ -150,7 +142,9 @@ class Document:
 
     def _lost(self, pointer: str, reference: str, why: str) -> ConstraintError:
         place = f"{pointer}/$ref"
-        return ConstraintError(f"The reference {reference!r} at {place} leads nowhere: {why}.", pointer=place, keyword="$ref")
+        return ConstraintError(
+            f"The reference {reference!r} at {place} leads nowhere: {why}.", pointer=place, keyword="$ref"
+        )
 
     def _lookup(self, pointer: str) -> Any:
         value = self.value
@@ -158,7 +152,13 @@ class Document:
             name = unescape(token)
             if isinstance(value, list) and not name.isdecimal():
                 raise LookupError(pointer)
-            value = value[int(name)] if isinstance(value, list) else value[name] if isinstance(value, dict) else _absent(name)
+            value = (
+                value[int(name)]
+                if isinstance(value, list)
+                else value[name]
+                if isinstance(value, dict)
+                else _absent(name)
+            )
         if not isinstance(value, (bool, dict)):
             raise ConstraintError("A schema must be an object, true or false.", pointer=pointer)
         return value

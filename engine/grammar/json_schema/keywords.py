@@ -78,16 +78,12 @@ ENFORCED: dict[str, tuple[Callable[[Any], bool], str]] = {
 """Keywords that are enforced, with the test that their value must pass and that test in words."""
 
 ANNOTATIONS = frozenset(
-    "$schema $id $anchor $defs definitions $comment $vocabulary title description default examples deprecated readOnly "
-    "writeOnly contentEncoding contentMediaType contentSchema".split()
+    ["$schema", "$id", "$anchor", "$defs", "definitions", "$comment", "$vocabulary", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "contentEncoding", "contentMediaType", "contentSchema"]
 )
 """Keywords that forbid nothing, by the specification."""
 
 REFUSED = frozenset(
-    "$dynamicRef $dynamicAnchor $recursiveRef $recursiveAnchor minimum maximum exclusiveMinimum exclusiveMaximum multipleOf "
-    "format prefixItems additionalItems contains minContains maxContains uniqueItems unevaluatedItems patternProperties "
-    "propertyNames minProperties maxProperties dependentRequired dependentSchemas dependencies unevaluatedProperties oneOf "
-    "not if then else".split()
+    ["$dynamicRef", "$dynamicAnchor", "$recursiveRef", "$recursiveAnchor", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "format", "prefixItems", "additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems", "patternProperties", "propertyNames", "minProperties", "maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedProperties", "oneOf", "not", "if", "then", "else"]
 )
 """Keywords that the specification asks to enforce and that are not, yet."""
 

@@ -1,0 +1,206 @@
+"""States in words: what remains, what may come next, who speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engine.automaton.arena import Arena
+from engine.automaton.terms import (
+    ALL_BYTES,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Literal,
+    Not,
+    Repeat,
+    Seq,
+    Tag,
+    Term,
+    Words,
+    byte_range,
+    members_of,
+)
+from engine.errors import Origin
+
+LONGEST = 100
+"""Characters of a description; what is longer ends in an ellipsis."""
+
+VISIBLE = {0x20: "␣", 0x0A: "⏎", 0x09: "⇥", 0x0D: "␍"}
+CONTINUATION = byte_range(0x80, 0xBF)
+PRINTABLE = byte_range(0x20, 0x7E)
+
+
+def origins(arena: Arena, term: Term) -> tuple[Origin, ...]:
+    """The innermost owners of the bytes that may be read next, each once."""
+    return tuple(dict.fromkeys(_speakers(arena, term, 0)))
+
+
+def _speakers(arena: Arena, term: Term, depth: int) -> Iterable[Origin]:
+    if depth > 50:
+        return
+    if isinstance(term, Tag):
+        yield term.origin
+    elif isinstance(term, Seq):
+        yield from _speakers(arena, term.head, depth + 1)
+        if term.head.nullable:
+            yield from _speakers(arena, term.tail, depth + 1)
+    elif isinstance(term, (Alt, And)):
+        for member in term.members:
+            yield from _speakers(arena, member, depth + 1)
+    elif isinstance(term, Repeat):
+        yield from _speakers(arena, term.body, depth + 1)
+    elif isinstance(term, Call):
+        yield from _speakers(arena, arena.body(term), depth + 1)
+    elif isinstance(term, Capture):
+        yield from _speakers(arena, term.language, depth + 1)
+
+
+def describe(term: Term) -> str:
+    """What remains to be read, in words; at most `LONGEST` characters."""
+    words = ""
+    for part in _parts(term):
+        words += part
+        if len(words) > LONGEST:
+            return words[: LONGEST - 1] + "…"
+    return words or "nothing"
+
+
+def _parts(term: Term) -> Iterable[str]:
+    """A description piece by piece, neighbouring parts of one owner said once."""
+    last_label = ""
+    while True:
+        head = term.head if isinstance(term, Seq) else term
+        label = head.label.removeprefix("rest of ") if isinstance(head, Tag) else ""
+        if not label or label != last_label:
+            yield _words(head)
+        last_label = label
+        if not isinstance(term, Seq):
+            return
+        term = term.tail
+
+
+def _words(term: Term) -> str:
+    if isinstance(term, Tag):
+        return term.label if term.label else _words(term.body)
+    if isinstance(term, Literal):
+        return shown(term.data)
+    if isinstance(term, Words):
+        first = [shown(word[term.depth :]) for word in term.words[term.low : min(term.high, term.low + 4)]]
+        return "(" + " | ".join(first + (["…"] if term.high - term.low > 4 else [])) + ")"
+    if isinstance(term, Bytes):
+        return label(term.members)
+    if isinstance(term, Repeat):
+        inner = describe(term.body)
+        inner = inner if isinstance(term.body, (Bytes, Tag)) or len(inner) == 1 else f"({inner})"
+        return inner + _count(term.low, term.high)
+    if isinstance(term, Alt):
+        if _is_any_character(term):
+            return "any character"
+        return "(" + " | ".join(describe(member) for member in term.members[:4]) + ")"
+    if isinstance(term, And):
+        return " and ".join(f"({describe(member)})" for member in term.members)
+    if isinstance(term, Not):
+        return f"not ({describe(term.body)})"
+    if isinstance(term, Call):
+        return term.rule.words(term.args)
+    if isinstance(term, Capture):
+        return describe(term.language)
+    return ""
+
+
+def _count(low: int, high: int | None) -> str:
+    if high is None:
+        return {0: "*", 1: "+"}.get(low, f"{{{low},}}")
+    if (low, high) == (0, 1):
+        return "?"
+    return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
+
+
+def _is_any_character(term: Alt) -> bool:
+    """An alternative with every printable ASCII letter and digit and a UTF-8 lead byte."""
+    sets = [member for member in term.members if isinstance(member, Bytes)]
+    letters = byte_range(0x61, 0x7A) | byte_range(0x30, 0x39)
+    return any(member.members & letters == letters for member in sets) and any(
+        isinstance(member, Seq) and isinstance(member.head, Bytes) and member.head.members >> 0xC3 & 1
+        for member in term.members
+    )
+
+
+def expected(moves: Iterable[tuple[int, int]], accepting: bool) -> tuple[str, ...]:
+    """What may come next, from the merged moves of a state: byte classes in words, "the end" where a text may stop."""
+    union = 0
+    for members, _ in moves:
+        union |= members
+    words = [] if not union else _classes(union)
+    return (*words, "the end of the text") if accepting else tuple(words)
+
+
+def _classes(union: int) -> list[str]:
+    above = union >> 0x80
+    plain = union & byte_range(0, 0x7F)
+    if above and plain.bit_count() > 60:
+        missing = PRINTABLE & ~plain
+        but = "".join(chr(byte) for byte in members_of(missing))
+        return [f"any character except {' '.join(but)}" if but else "any character"]
+    runs = _runs(members_of(plain))
+    words = [
+        f"[{_span(low, high)}]" if high - low > 1 else f"'{shown(bytes([byte]))}'"
+        for low, high in runs
+        for byte in ([low] if high - low > 1 else range(low, high + 1))
+    ]
+    if above and not above & ~(CONTINUATION >> 0x80):
+        words.append("the rest of a character beyond ASCII")
+    elif above:
+        words.append("a character beyond ASCII")
+    return words
+
+
+def label(members: int) -> str:
+    """A byte class as a reader knows it: `[0-9]`, `any character`, `␣`, `a`."""
+    if members == ALL_BYTES:
+        return "any byte"
+    listed = members_of(members)
+    if len(listed) == 1:
+        return shown(bytes(listed))
+    if members & PRINTABLE == PRINTABLE and members >> 0x80:
+        return "any character"
+    printable = members & PRINTABLE
+    if printable.bit_count() > 70:
+        missing = "".join(chr(byte) for byte in members_of(PRINTABLE & ~printable))
+        return f"any of ASCII but {missing}" if missing else "any of ASCII"
+    return "[" + "".join(_span(low, high) for low, high in _runs(listed)) + "]"
+
+
+def _runs(listed: list[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for byte in listed:
+        if runs and runs[-1][1] == byte - 1:
+            runs[-1] = (runs[-1][0], byte)
+        else:
+            runs.append((byte, byte))
+    return runs
+
+
+def _span(low: int, high: int) -> str:
+    first, last = shown(bytes([low])), shown(bytes([high]))
+    if high - low < 2:
+        return first if low == high else first + last
+    return f"{first}-{last}"
+
+
+def shown(data: bytes) -> str:
+    """Bytes as text with visible white space; what is not UTF-8 as `<F0>`."""
+    words = ""
+    for character in data.decode("utf-8", "surrogateescape"):
+        code = ord(character)
+        if 0xDC80 <= code <= 0xDCFF:
+            words += f"<{code - 0xDC00:02X}>"
+        elif code in VISIBLE:
+            words += VISIBLE[code]
+        elif code < 0x20 or code == 0x7F:
+            words += f"<{code:02X}>"
+        else:
+            words += character
+    return words

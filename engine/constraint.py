@@ -1,0 +1,126 @@
+"""A compiled constraint: the one thing that pages, masks and decoders hold.
+
+Made by the `compile_*` functions of `engine`; joins the automaton with its source and speaks about both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+from engine.automaton import explain
+from engine.automaton.automaton import Automaton
+from engine.errors import Origin
+
+
+@dataclass(frozen=True, slots=True)
+class Unenforced:
+    """A keyword that the constraint does not enforce, with the reason."""
+
+    pointer: str
+    keyword: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was compiled: `seconds` it took, `terms` made by then, and what the caller should know.
+
+    `not_enforced`: keywords left out because the caller allowed that. `notes`: restrictions of the language options, in
+    words. `unsatisfiable`: pointers of parts that no value satisfies.
+    """
+
+    kind: str
+    seconds: float
+    terms: int
+    not_enforced: tuple[Unenforced, ...] = ()
+    notes: tuple[str, ...] = ()
+    unsatisfiable: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a constraint says of a text.
+
+    `kind`: "accepted"; "incomplete", a proper beginning of an accepted text; or "rejected". `offset`: the byte at which
+    the text leaves the language, its length if it does not. `expected`: what may stand there, in words. `origins`: the
+    parts of the source that speak there.
+    """
+
+    kind: Literal["accepted", "incomplete", "rejected"]
+    offset: int
+    expected: tuple[str, ...]
+    origins: tuple[Origin, ...]
+
+    def __str__(self) -> str:
+        if self.kind == "accepted":
+            return "accepted"
+        place = f"; inside {', '.join(map(str, self.origins))}" if self.origins else ""
+        return f"{self.kind} at byte {self.offset}: expected {' or '.join(self.expected)}{place}"
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """An automaton with its source. States are integers of this process.
+
+    Methods that visit new states raise `BudgetError` when the constraint's budget is used up.
+    """
+
+    kind: Literal["json_schema", "regex", "choices"]
+    automaton: Automaton
+    report: Report = field(repr=False)
+
+    @property
+    def start(self) -> int:
+        """The state before the first byte."""
+        return self.automaton.start
+
+    def check(self, text: str | bytes) -> Verdict:
+        """Read a whole text."""
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        with self.automaton.lock:
+            state = self.start
+            for offset, byte in enumerate(data):
+                following = self.automaton.step(state, byte)
+                if following < 0:
+                    return self._verdict("rejected", offset, state)
+                state = following
+            return self._verdict("accepted" if self.is_accepting(state) else "incomplete", len(data), state)
+
+    def advance(self, state: int, data: bytes) -> int | None:
+        """The state after some bytes, None where they cannot be read."""
+        with self.automaton.lock:
+            return self.automaton.advance(state, data)
+
+    def is_accepting(self, state: int) -> bool:
+        """Whether a text may end here."""
+        return self.automaton.is_accepting(state)
+
+    def describe(self, state: int) -> str:
+        """What remains to be read, in words."""
+        return explain.describe(self.automaton.term(state))
+
+    def origins(self, state: int) -> tuple[Origin, ...]:
+        """The parts of the source whose bytes may be read next."""
+        with self.automaton.lock:
+            return explain.origins(self.automaton.arena, self.automaton.term(state))
+
+    def expected(self, state: int) -> tuple[str, ...]:
+        """What may come next, in words."""
+        with self.automaton.lock:
+            return explain.expected(self.automaton.moves(state), self.is_accepting(state))
+
+    def shortest(self, state: int) -> bytes:
+        """A shortest text that is accepted from here."""
+        with self.automaton.lock:
+            return self.automaton.shortest(state)
+
+    @cached_property
+    def alphabet(self) -> frozenset[int]:
+        """Bytes that texts of the language may use (an upper bound)."""
+        with self.automaton.lock:
+            return self.automaton.alphabet()
+
+    def _verdict(self, kind: Literal["accepted", "incomplete", "rejected"], offset: int, state: int) -> Verdict:
+        return Verdict(kind, offset, self.expected(state), self.origins(state))

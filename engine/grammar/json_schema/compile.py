@@ -1,0 +1,57 @@
+"""`compile_json_schema`: from a schema to a constraint."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Literal
+
+from engine.automaton.arena import Arena
+from engine.automaton.automaton import Automaton
+from engine.budget import Budget
+from engine.constraint import Constraint, Report
+from engine.errors import BudgetError
+from engine.grammar.json_schema import source
+from engine.grammar.json_schema.blame import unsatisfiable
+from engine.grammar.json_schema.conjunction import conjunction
+from engine.grammar.json_schema.document import Document
+from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.values import Values
+
+DEFAULT_BUDGET = Budget()
+
+
+def compile_json_schema(
+    schema: dict[str, Any] | bool | str,
+    *,
+    key_order: Literal["schema", "any"] = "schema",
+    whitespace: Literal["compact", "spaced", "any"] = "spaced",
+    spelling: Literal["plain", "any"] = "plain",
+    objects: Literal["open", "closed"] = "open",
+    formats: Literal["enforce", "annotate"] = "enforce",
+    on_unsupported: Literal["error", "report"] = "error",
+    max_whitespace: int = 64,
+    budget: Budget = DEFAULT_BUDGET,
+) -> Constraint:
+    """The constraint whose texts are the JSON values that satisfy a schema.
+
+    `schema` is a dict, a bool or JSON text. The options are those of `Options`. Raises `ConstraintError` with a JSON Pointer for a schema that is malformed, uses
+    a keyword that is not enforced, or is unsatisfiable as a whole; `BudgetError` for one beyond the budget.
+    """
+    options = Options(key_order, whitespace, spelling, objects, formats, on_unsupported, max_whitespace)
+    started = time.monotonic()
+    value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
+    arena = Arena(budget)
+    arena.deadline = started + budget.seconds
+    try:
+        document = Document(value, report_unsupported=on_unsupported == "report")
+        values = Values(document, options, arena)
+        root = conjunction(document.root)
+        space = values.layout.space
+        automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
+        if automaton.start < 0:
+            raise unsatisfiable(values, automaton.liveness, root)
+    except RecursionError as error:
+        raise BudgetError("The schema's references are nested too deeply.") from error
+    arena.deadline = None
+    report = Report("json_schema", time.monotonic() - started, len(arena), not_enforced=tuple(document.unenforced))
+    return Constraint("json_schema", automaton, report)
