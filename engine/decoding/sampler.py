@@ -99,7 +99,8 @@ def _sampling(allowed_values: Floats, sampler: Sampler) -> Floats:
         weights = np.exp((allowed_values - allowed_values.max()) / sampler.temperature)
     if sampler.top_k or sampler.top_p < 1:
         weights = _truncated(weights, sampler)
-    return weights / weights.sum()
+    shares: Floats = weights / weights.sum()
+    return shares
 
 
 def _truncated(weights: Floats, sampler: Sampler) -> Floats:

@@ -58,7 +58,7 @@ class Memory:
 
     def shared(self, bits: Bits, size: int) -> TokenMask:
         """The mask of these bits: the one that exists, if any does."""
-        content = blake2b(bits, digest_size=16).digest()
+        content = blake2b(bits.tobytes(), digest_size=16).digest()
         if (mask := self._shared.get(content)) is None:
             bits.setflags(write=False)
             mask = TokenMask(bits, int(np.bitwise_count(bits).sum()), size)

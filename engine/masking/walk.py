@@ -22,7 +22,7 @@ SPELLABLE = 1
 UNSPELLABLE = 2
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def walk(
     table: Ints,
     spelling: NDArray[np.int8],
@@ -83,7 +83,7 @@ def walk(
     return later_count, ended_count, uncertain_count
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def allow(node: int, token_start: Ints, token_ids: Ints, bits: Bits) -> None:
     """Set the bits of the tokens spelled exactly by a node."""
     for place in range(token_start[node], token_start[node + 1]):

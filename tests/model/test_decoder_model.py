@@ -12,10 +12,10 @@ import pytest
 from engine.decoding.decoder import Decoder
 from engine.decoding.records import Sampler
 from engine.decoding.trace import load_trace, save_trace
-from engine.examples import EXAMPLES, Example, example
+from engine.examples import Example, example
 from engine.model import load_model
 from engine.model.model import Model
-from engine.shipped import SHIPPED, differences, record, shipped_names, shipped_trace
+from engine.shipped import differences, record, shipped_names, shipped_trace
 
 pytestmark = pytest.mark.model
 
@@ -76,15 +76,3 @@ def test_a_trace_of_the_model_comes_back(model: Model) -> None:
 def test_a_shipped_trace_is_what_the_model_does(model: Model) -> None:
     name = shipped_names()[0]
     assert differences(shipped_trace(name), record(example(name), model)) == []
-
-
-def test_every_shipped_trace_is_there_and_belongs_to_its_example() -> None:
-    assert shipped_names() == SHIPPED
-    for name in SHIPPED:
-        trace = shipped_trace(name)
-        assert replace(trace.spec, model="") == example(name).spec()
-        assert trace.finish == "complete"
-
-
-def test_names_are_unique() -> None:
-    assert len({entry.name for entry in EXAMPLES}) == len(EXAMPLES) >= 8

@@ -1,0 +1,167 @@
+"""Masks of real constraints over a small vocabulary that crosses every boundary of JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from engine import compile_json_schema, compile_regex
+from engine.constraint import Constraint
+from engine.errors import ConstraintError
+from engine.masking import Masker
+from engine.vocabulary import Vocabulary
+
+SPANNING = [
+    '{"',
+    '":',
+    '": ',
+    '",',
+    '", "',
+    '"}',
+    '":"',
+    '":1',
+    "12",
+    "0.",
+    ".5",
+    "e1",
+    "true",
+    "null",
+    "},{",
+    "]]",
+    '""',
+]
+SPANNING += [
+    "ab",
+    'a"b',
+    "abc",
+    "aaaa",
+    "é",
+    "😀",
+    " ",
+    "  ",
+    "\n",
+    '\\"',
+    "\\n",
+    "\\u00",
+    "-1",
+    "1,",
+    '"a',
+    '"a":',
+    "[[",
+    "[]",
+]
+BYTES = [bytes([byte]) for byte in range(256) if byte != 0xF1]
+TOKENS = [b"<end>", b"<special>", *BYTES, *(token.encode() for token in SPANNING), b"\xf0\x9f", b"\xc3", b"ab"]
+VOCABULARY = Vocabulary.from_tokens(TOKENS, end_ids=[0], special_ids=[1])
+
+scalars: st.SearchStrategy[Any] = st.sampled_from(
+    [
+        {"type": "integer"},
+        {"type": "number"},
+        {"type": "boolean"},
+        {"type": "null"},
+        {"type": "string"},
+        {"type": "string", "maxLength": 3},
+        {"type": "string", "minLength": 2, "maxLength": 40},
+        {"type": "string", "pattern": "^[a-c]+$"},
+        {"enum": ["a", "ab", 1, None, {"a": [1]}]},
+        {"const": 'a"b'},
+        True,
+    ]
+)
+
+
+def compound(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    names = st.sampled_from(["a", "ab", "é", 'a"'])
+    properties = st.dictionaries(names, inner, max_size=3)
+    return st.one_of(
+        st.builds(
+            lambda declared, closed: {
+                "type": "object",
+                "properties": declared,
+                "required": list(declared)[::2],
+                **({"additionalProperties": False} if closed else {}),
+            },
+            properties,
+            st.booleans(),
+        ),
+        st.builds(lambda items, most: {"type": "array", "items": items, "maxItems": most}, inner, st.integers(0, 3)),
+        st.builds(lambda one, other: {"anyOf": [one, other]}, inner, inner),
+    )
+
+
+schemas = st.recursive(scalars, compound, max_leaves=4)
+options = st.fixed_dictionaries(
+    {
+        "key_order": st.sampled_from(["schema", "any"]),
+        "whitespace": st.sampled_from(["compact", "spaced", "any"]),
+        "spelling": st.sampled_from(["plain", "any"]),
+        "objects": st.sampled_from(["open", "closed"]),
+    }
+)
+
+
+def assert_mask_is_what_can_be_consumed(masker: Masker, state: int) -> None:
+    automaton, mask = masker.automaton, masker.mask(state)
+    assert mask.count, "every state has a way on"
+    assert (0 in mask) == automaton.is_accepting(state)
+    assert 1 not in mask
+    allowed = mask.to_bool()
+    for token_id, token in enumerate(VOCABULARY.tokens[2:], 2):
+        after = automaton.advance(state, token)
+        expected = after is not None and automaton.spellable(after, VOCABULARY.one_byte)
+        assert allowed[token_id] == expected, (token, masker.constraint.describe(state))
+        assert (masker.advance(state, token_id) is not None) == expected
+
+
+def walk(constraint: Constraint, data: st.DataObject, steps: int) -> None:
+    """Follow allowed tokens from the start, comparing every mask on the way with the definition."""
+    masker = Masker(constraint, VOCABULARY)
+    state = constraint.start
+    for _ in range(steps):
+        assert_mask_is_what_can_be_consumed(masker, state)
+        ids = masker.mask(state).ids().tolist()
+        longer = [token_id for token_id in ids if len(VOCABULARY.tokens[token_id]) > 1]
+        token_id = data.draw(st.sampled_from(longer) | st.sampled_from(ids) if longer else st.sampled_from(ids))
+        if token_id == 0:
+            return
+        after = masker.advance(state, token_id)
+        assert after is not None
+        state = after
+
+
+@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(schemas, options, st.data())
+def test_masks_of_schemas(schema: Any, chosen: dict[str, str], data: st.DataObject) -> None:
+    try:
+        constraint = compile_json_schema(schema, **chosen)  # type: ignore[arg-type]
+    except ConstraintError as error:
+        assert error.unsatisfiable, json.dumps(schema)  # noqa: PT017 - most schemas compile
+        return
+    walk(constraint, data, 8)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.data())
+@pytest.mark.parametrize("pattern", [r"(a|ab|abc)*\d", r"[😀-🙏é]{2,}", r"\w+@\w+", r".*", r"[^a]{3}(true|null)?"])
+def test_masks_of_regexes(pattern: str, data: st.DataObject) -> None:
+    walk(compile_regex(pattern), data, 6)
+
+
+def test_a_token_that_closes_one_undeclared_key_and_another() -> None:
+    """What such a token may spell depends on a key it begins in, which the mask state has forgotten."""
+    schema = {"type": "object", "additionalProperties": {"type": "integer"}}
+    tokens = [*TOKENS, b'b":1,"a', b'b":1,"ab"', b'":1,"ab":2}', b'":1,"b":2}']
+    vocabulary = Vocabulary.from_tokens(tokens, end_ids=[0], special_ids=[1])
+    constraint = compile_json_schema(schema, whitespace="compact")
+    masker = Masker(constraint, vocabulary)
+    for prefix in ('{"', '{"a', '{"ab', '{"b', '{"x":1,"a', '{"ab":1,"'):
+        state = constraint.advance(constraint.start, prefix.encode())
+        assert state is not None
+        for token_id in range(len(TOKENS), len(tokens)):
+            accepted = constraint.advance(state, tokens[token_id]) is not None
+            assert (token_id in masker.mask(state)) == accepted, (prefix, tokens[token_id])
