@@ -72,13 +72,27 @@ def _parts(term: Term) -> Iterable[str]:
     last_label = ""
     while True:
         head = term.head if isinstance(term, Seq) else term
-        label = head.label.removeprefix("rest of ") if isinstance(head, Tag) else ""
-        if not label or label != last_label:
+        label = _label_of(head)
+        if not label:
             yield _words(head)
-        last_label = label
+        elif label.removeprefix("rest of ") != last_label:
+            yield label
+        last_label = label.removeprefix("rest of ")
         if not isinstance(term, Seq):
             return
         term = term.tail
+
+
+def _label_of(term: Term) -> str:
+    """The label that all of a term's parts share, "" if they have none in common."""
+    if isinstance(term, Tag):
+        return term.label
+    if isinstance(term, Alt):
+        labels = {_label_of(member) for member in term.members}
+        return labels.pop() if len(labels) == 1 else ""
+    if isinstance(term, Seq):
+        return _label_of(term.head) if _label_of(term.head) == _label_of(term.tail) else ""
+    return _label_of(term.body) if isinstance(term, Repeat) else ""
 
 
 def _words(term: Term) -> str:
@@ -164,12 +178,15 @@ def label(members: int) -> str:
     listed = members_of(members)
     if len(listed) == 1:
         return shown(bytes(listed))
-    if members & PRINTABLE == PRINTABLE and members >> 0x80:
-        return "any character"
     printable = members & PRINTABLE
     if printable.bit_count() > 70:
+        every = "any character" if members >> 0x80 else "any of ASCII"
         missing = "".join(chr(byte) for byte in members_of(PRINTABLE & ~printable))
-        return f"any of ASCII but {missing}" if missing else "any of ASCII"
+        return f"{every} but {missing}" if missing else every
+    if members >> 0x80 and members & ~CONTINUATION:
+        ascii_part = [byte for byte in listed if byte < 0x80]
+        classes = "".join(_span(low, high) for low, high in _runs(ascii_part))
+        return f"[{classes}] or beyond ASCII" if ascii_part else "[beyond ASCII]"
     return "[" + "".join(_span(low, high) for low, high in _runs(listed)) + "]"
 
 
