@@ -1,0 +1,57 @@
+"""Constrained decoding, exact and watchable: constraints, masks, models and runs.
+
+    source text -> Constraint -> Masker -> Decoder -> Trace
+
+Names that need torch are imported when first used, so that compiling and checking start at once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from engine.budget import Budget
+from engine.constraint import Constraint, Report, Verdict
+from engine.errors import BudgetError, ConstraintError, Origin
+from engine.grammar.choices import compile_choices
+from engine.grammar.json_schema.compile import compile_json_schema
+from engine.grammar.regex.compile import compile_regex
+from engine.grammar.sources import compile_source
+
+if TYPE_CHECKING:
+    from engine.decoding.decoder import Decoder as Decoder
+    from engine.decoding.records import RunSpec as RunSpec
+    from engine.masking.masker import Masker as Masker
+    from engine.model.load import load_model as load_model
+    from engine.vocabulary.vocabulary import Vocabulary as Vocabulary
+
+_LATER = {
+    "Decoder": "engine.decoding.decoder",
+    "Masker": "engine.masking.masker",
+    "RunSpec": "engine.decoding.records",
+    "Vocabulary": "engine.vocabulary.vocabulary",
+    "load_model": "engine.model.load",
+}
+
+__all__ = [
+    "Budget",
+    "BudgetError",
+    "Constraint",
+    "ConstraintError",
+    "Origin",
+    "Report",
+    "Verdict",
+    "compile_choices",
+    "compile_json_schema",
+    "compile_regex",
+    "compile_source",
+    *_LATER,
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'engine' has no attribute {name!r}")
+    value = getattr(import_module(_LATER[name]), name)
+    globals()[name] = value
+    return value
