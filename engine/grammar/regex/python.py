@@ -36,6 +36,8 @@ from engine.grammar.regex.properties import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD
 
 LINE_BREAK = CharSet.of("\n")
 TYPE_FLAGS = re.ASCII | re.LOCALE | re.UNICODE
+BETWEEN_ITEMS = re.compile(r"(?:\(\?#[^)]*\)|\(\?[aimsux]+\))*")
+VERBOSE_BETWEEN_ITEMS = re.compile(r"(?:\(\?#[^)]*\)|\(\?[aimsux]+\)|[ \t\n\r\v\f]|#[^\n]*\n)*")
 POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]")
 
 # Python before 3.14 finds no \B in the empty text.
@@ -170,16 +172,10 @@ class _Reader:
         return Chars(self._members(operator, argument, flags, span), span)
 
     def _trimmed(self, span: Span, flags: int) -> Span:
-        """The span without the white space and comments that the flag `x` lets stand before an item."""
-        start, end = span
-        while flags & re.VERBOSE and start < end:
-            if self.pattern[start].isspace():
-                start += 1
-            elif self.pattern[start] == "#" and "\n" in self.pattern[start:end]:
-                start = self.pattern.index("\n", start)
-            else:
-                break
-        return start, end
+        """The span without the comments and flags that may stand before an item."""
+        between = VERBOSE_BETWEEN_ITEMS if flags & re.VERBOSE else BETWEEN_ITEMS
+        skipped = between.match(self.pattern, *span)
+        return (skipped.end() if skipped else span[0]), span[1]
 
     def _members(self, operator: Any, argument: Any, flags: int, span: Span) -> CharSet:
         if operator is _constants.ANY:
