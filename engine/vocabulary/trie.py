@@ -73,17 +73,16 @@ def build_trie(tokens: Sequence[bytes]) -> Trie:
     path = [0]  # the nodes from the root to the token before, all of them still open
     before = b""
     for token in sorted(spelled):  # sorted bytes come in pre-order
-        shared = _shared_prefix(before, token)
+        shared = len(before) if token.startswith(before) else _shared_prefix(before, token)
+        here, new = len(depth), len(token) - shared
         for closed in path[shared + 1 :]:
-            skip[closed] = len(depth)
-        del path[shared + 1 :]
-        for position in range(shared, len(token)):
-            path.append(len(depth))
-            byte.append(token[position])
-            depth.append(position + 1)
-            skip.append(0)
-            start.append(len(ids))
-        ids.extend(spelled[token])
+            skip[closed] = here
+        path[shared + 1 :] = range(here, here + new)
+        byte += token[shared:]
+        depth += range(shared + 1, len(token) + 1)
+        skip += [0] * new
+        start += [len(ids)] * new
+        ids += spelled[token]
         before = token
     for still_open in path:
         skip[still_open] = len(depth)
