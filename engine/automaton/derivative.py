@@ -142,4 +142,7 @@ def _capture_moves(arena: Arena, term: Capture, among: int) -> Moves:
         for byte in members_of(members):
             text = term.text + bytes([byte])
             moves.append((1 << byte, arena.capture(term.rule, term.args, rest, text, term.form)))
-    return tuple(moves)
+    if not term.language.nullable:
+        return tuple(moves)
+    after = arena.capture(term.rule, term.args, arena.epsilon, term.text, term.form)
+    return _join(arena, [*moves, *arena.moves(after, among)])

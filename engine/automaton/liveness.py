@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from heapq import heappop, heappush
+from itertools import count
 from typing import TypeVar
 
 from engine.automaton.arena import Arena
@@ -52,6 +54,7 @@ class Liveness:
         self._cores: dict[int, Term] = {}
         self._explored: dict[int, bool] = {}
         self._simple: dict[int, bool] = {}
+        self._least_bytes: dict[int, int] = {}
 
     def alive(self, term: Term) -> bool:
         """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
@@ -175,13 +178,16 @@ class Liveness:
         return self.alphabet == ALL_BYTES or not byte_set(data) & ~self.alphabet
 
     def _explore(self, term: Term) -> bool:
-        """Whether a regular term with intersections is completable; marks all states on the way found."""
+        """Whether a regular term with intersections is completable; marks all states on the way found.
+
+        Best first (A*): by the bytes read and those that every part still needs, the deepest first among equals.
+        """
         if term.id in self._explored:
             return self._explored[term.id]
         origin: dict[Term, Term | None] = {term: None}
-        queue = deque([term])
+        queue = [(0, 0, 0, term)]
         while queue:
-            state = queue.popleft()
+            _, depth, _, state = heappop(queue)
             for _, rest in self.arena.moves(state, self.alphabet):
                 known = self._explored.get(rest.id)
                 if rest.nullable or known or (known is None and self._is_simple(rest) and self.alive(rest)):
@@ -192,10 +198,33 @@ class Liveness:
                     return True
                 if rest not in origin and known is None:
                     origin[rest] = state
-                    queue.append(rest)
+                    heappush(queue, (1 - depth + self._needs(rest), depth - 1, len(origin), rest))
             self._check_size(len(origin))
         self._explored.update((state.id, False) for state in origin)
         return False
+
+    def _needs(self, term: Term) -> int:
+        """A number of bytes that every text of the term has at least."""
+        known = self._least_bytes.get(term.id)
+        if known is None:
+            self._least_bytes[term.id] = 0  # for a rule that is its own core
+            known = self._least_bytes[term.id] = 0 if term.nullable else self._count(term)
+        return known
+
+    def _count(self, term: Term) -> int:
+        if isinstance(term, Seq):
+            return sum(self._needs(part) for part in _spine(term))
+        if isinstance(term, Alt):
+            return min(self._needs(member) for member in term.members)
+        if isinstance(term, And):
+            return max(self._needs(member) for member in term.members)
+        if isinstance(term, Repeat):
+            return term.low * self._needs(term.body)
+        if isinstance(term, Tag):
+            return self._needs(term.body)
+        if isinstance(term, Literal):
+            return len(term.data)
+        return self._needs(self._core(term)) if isinstance(term, Call) else 1
 
     def _is_simple(self, term: Term) -> bool:
         """Whether the term's own structure decides if it is alive, without exploring."""
@@ -261,3 +290,25 @@ def _pleasant(members: int) -> bytes | None:
     if members.bit_count() == 1:
         return bytes(members_of(members))
     return bytes([next(byte for byte in PLEASANT if members >> byte & 1)])
+
+
+def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
+    """Up to `limit` different texts of a term, the shortest first; fewer only if there are no more."""
+    found: list[bytes] = []
+    ticket = count()  # terms do not compare
+    best = liveness.shortest(term)
+    pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
+    while pending and len(found) < limit:
+        length, _, text, rest = heappop(pending)
+        if rest is None:
+            found.append(text)
+            continue
+        if rest.nullable:
+            heappush(pending, (len(text), next(ticket), text, None))
+        for members, after in liveness.arena.moves(rest, liveness.alphabet):
+            best = liveness.shortest(after)
+            if best is not None:
+                for byte in sorted(members_of(members), key=PLEASANT.index)[: limit - len(found)]:
+                    longer = text + bytes([byte])
+                    heappush(pending, (len(longer) + len(best), next(ticket), longer, after))
+    return found

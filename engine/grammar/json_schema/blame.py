@@ -2,106 +2,170 @@
 
 from __future__ import annotations
 
-from engine.automaton.liveness import Liveness
 from engine.errors import ConstraintError
-from engine.grammar.json_schema import facts
-from engine.grammar.json_schema.conjunction import Branch, Conjunction
+from engine.grammar.json_schema.clauses import (
+    Bound,
+    Clause,
+    Conjunction,
+    Constants,
+    Contains,
+    Items,
+    ItemCount,
+    Kinds,
+    Length,
+    MemberCount,
+    Members,
+    Required,
+)
+from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.values import Values
 
 
-def unsatisfiable(values: Values, liveness: Liveness, schemas: Conjunction) -> ConstraintError:
+def unsatisfiable(values: Values, asked: Conjunction) -> ConstraintError:
     """The error for a conjunction that no value satisfies, naming the keywords that contradict each other."""
-    return _Blame(values, liveness).of(schemas, "")
+    return _Blame(values).of(asked, "")
 
 
 class _Blame:
-    def __init__(self, values: Values, liveness: Liveness) -> None:
+    def __init__(self, values: Values) -> None:
         self.values = values
-        self.liveness = liveness
         self.visiting: set[Conjunction] = set()
 
-    def of(self, schemas: Conjunction, place: str) -> ConstraintError:
-        for schema in schemas:
-            if schema.value is False:
-                return _error(f"{schema.pointer or 'The root'} is false: no value satisfies it.", schema.pointer)
-        if schemas in self.visiting:
-            return _error(f"The recursion at {place} has no way to end.", f"{place}", "$ref")
-        self.visiting.add(schemas)
-        for branch in self.values.branches.of(schemas):
-            reason = self._branch(branch, place)
+    def of(self, asked: Conjunction, place: str) -> ConstraintError:
+        """The reason for a conjunction known to be empty."""
+        for demand in asked:
+            if isinstance(demand, Subschema) and demand.value is False:
+                return _error(f"{demand.pointer or 'the root'} is false: no value satisfies it", demand.pointer)
+        pointer = next((demand.pointer for demand in asked if isinstance(demand, Subschema)), place)
+        if asked in self.visiting:
+            return _error(f"the recursion at {pointer or 'the root'} has no way to end", pointer, "$ref")
+        self.visiting.add(asked)
+        branches = self.values.branches.of(asked)
+        for branch in branches:
+            reason = self._branch(branch)
             if reason is not None:
                 return reason
-        pointer = schemas[0].pointer if schemas else place
-        if schemas and schemas[0].has("$ref"):
-            return _error(f"The reference at {pointer}/$ref only leads back to itself.", f"{pointer}/$ref", "$ref")
-        return _error(f"No value satisfies {pointer or 'the root'}.", pointer)
+        return self._no_branch(asked, pointer)
 
-    def _branch(self, branch: Branch, place: str) -> ConstraintError | None:
-        kinds = facts.types_of(branch)
-        if not kinds:
-            return _conflict(branch, "type", "no JSON type is left")
-        listed = facts.constants(branch)
-        if listed is not None:
-            keyword = "enum" if any(schema.has("enum") for schema in branch) else "const"
-            return _conflict(branch, keyword, "no listed value satisfies the other keywords")
-        reasons = {"string": self._string, "array": self._array, "object": self._object}
-        for kind in kinds:
-            reason = reasons[kind](branch, place) if kind in reasons else None
-            if reason is not None:
-                return reason
-        return None
+    def _no_branch(self, asked: Conjunction, pointer: str) -> ConstraintError:
+        """No alternative is left: types that contradict each other, or keywords that leave none."""
+        typed = [d for d in self._subschemas(asked) if d.has("type")]
+        if len(typed) > 1:
+            places = [f"{schema.pointer}/type" for schema in typed]
+            return _error(f"{' and '.join(places)} leave no type", places[0], "type")
+        for schema in self._subschemas(asked):
+            for keyword in ("not", "oneOf", "anyOf", "enum", "$ref"):
+                if schema.has(keyword):
+                    at = f"{schema.pointer}/{keyword}"
+                    leads_back = keyword == "$ref" and self.values.document.target(schema) in self._subschemas(asked)
+                    why = "only leads back to itself" if leads_back else "leaves no value"
+                    return _error(f"{at} {why}", at, keyword)
+        return _error(f"no value satisfies {pointer or 'the root'}", pointer)
 
-    def _string(self, branch: Branch, place: str) -> ConstraintError | None:
-        crossed = _crossed(branch, "minLength", "maxLength")
-        if crossed is None and any(schema.has("pattern") for schema in branch):
-            return _conflict(branch, "pattern", "no string matches it together with the other keywords")
-        return crossed
-
-    def _array(self, branch: Branch, place: str) -> ConstraintError | None:
-        crossed = _crossed(branch, "minItems", "maxItems")
-        asked = facts.item_conjunction(self.values.document, branch)
-        if crossed is None and asked and facts.bounds(branch, "minItems", "maxItems").low > 0:
-            return self._below(asked, asked[0].pointer)
-        return crossed
-
-    def _object(self, branch: Branch, place: str) -> ConstraintError | None:
-        found = facts.object_facts(self.values.document, branch, self.values.options)
-        for name, said, where in found.members:
-            if name not in found.required:
+    def _subschemas(self, asked: Conjunction) -> list[Subschema]:
+        """The subschemas of a conjunction and those that they refer to or list in allOf."""
+        document = self.values.document
+        found: dict[Subschema, None] = {}
+        pending = [demand for demand in asked if isinstance(demand, Subschema)]
+        while pending:
+            schema = pending.pop(0)
+            if schema in found:
                 continue
-            reason = self._below(said, where)
-            if reason is None:
-                continue
-            if any(schema.value is False for schema in said):
-                asking = next(schema for schema in branch if name in schema.get("required", []))
-                return _error(
-                    f"{asking.pointer}/required asks for {name!r}, which {said[0].pointer or 'the schema'} forbids.",
-                    f"{asking.pointer}/required",
-                    "required",
-                )
-            return reason
-        return None
+            found[schema] = None
+            if schema.has("$ref"):
+                pending.append(document.target(schema))
+            if schema.has("allOf"):
+                pending += document.children(schema, "allOf")
+        return list(found)
 
-    def _below(self, said: Conjunction, where: str) -> ConstraintError | None:
-        if self.liveness.alive(self.values.of(said, where)):
+    def _branch(self, branch: Branch) -> ConstraintError | None:
+        constants = [c for c in branch.clauses if isinstance(c, Constants) and c.positive]
+        if constants:
+            others = [c for c in branch.clauses if isinstance(c, (Length, Bound, Kinds)) and c not in constants]
+            return _conflict([*constants, *others], "no listed value satisfies the other keywords")
+        crossed = [
+            (_pair(branch, Length), "string"),
+            (_pair(branch, ItemCount), "array"),
+            (_pair(branch, MemberCount), "object"),
+            (_bounds(branch), "integer"),
+        ]
+        for pair, kind in crossed:
+            if pair and kind in branch.kinds:
+                return _conflict(pair, "nothing lies between them")
+        return self._items(branch) or self._members(branch) or self._rest(branch)
+
+    def _items(self, branch: Branch) -> ConstraintError | None:
+        low = max((c.low for c in branch.clauses if isinstance(c, ItemCount)), default=0)
+        if "array" not in branch.kinds:
             return None
-        return self.of(said, where)
-
-
-def _crossed(branch: Branch, least: str, most: str) -> ConstraintError | None:
-    limits = facts.bounds(branch, least, most)
-    if limits.high is None or limits.low <= limits.high:
+        for clause in branch.clauses:
+            if isinstance(clause, Items):
+                parts = [*clause.first[:low], *([clause.rest] if clause.rest and low > len(clause.first) else [])]
+                for asked in parts:
+                    if not self._alive(asked):
+                        return self.of(asked, clause.origin.pointer)
+            if isinstance(clause, Contains) and clause.low > 0 and not self._alive(clause.asked):
+                return self.of(clause.asked, clause.origin.pointer)
         return None
-    assert limits.low_origin is not None and limits.high_origin is not None
-    low, high = f"{limits.low_origin.pointer}/{least}", f"{limits.high_origin.pointer}/{most}"
-    return _error(f"{low} ({limits.low}) is greater than {high} ({limits.high}).", low, least)
+
+    def _members(self, branch: Branch) -> ConstraintError | None:
+        if "object" not in branch.kinds:
+            return None
+        members = [clause for clause in branch.clauses if isinstance(clause, Members)]
+        for required in branch.clauses:
+            if not isinstance(required, Required):
+                continue
+            for name in required.names:
+                said = [
+                    demand
+                    for clause in members
+                    for asked in [dict(clause.named).get(name, clause.rest)]
+                    for demand in asked or ()
+                ]
+                if self._alive(conjunction(*said)):
+                    continue
+                forbidding = [d for d in said if isinstance(d, Subschema) and d.value is False]
+                if forbidding:
+                    at = f"{required.origin.pointer}/required"
+                    return _error(f"{at} asks for {name!r}, which {forbidding[0].pointer} forbids", at, "required")
+                return self.of(conjunction(*said), required.origin.pointer)
+        return None
+
+    def _rest(self, branch: Branch) -> ConstraintError | None:
+        """No single pair to blame: all that is said about the types that are left."""
+        spoken = [clause for clause in branch.clauses if not isinstance(clause, Kinds)]
+        return _conflict(spoken, "nothing satisfies them together") if spoken else None
+
+    def _alive(self, asked: Conjunction) -> bool:
+        return self.values.liveness.alive(self.values.of(asked, ""))
 
 
-def _conflict(branch: Branch, keyword: str, why: str) -> ConstraintError:
-    places = [f"{schema.pointer}/{keyword}" for schema in branch if schema.has(keyword)]
-    where = " and ".join(places)
-    return _error(f"{where}: {why}.", places[0] if places else "", keyword)
+def _pair(branch: Branch, kind: type) -> list[Clause]:
+    """The clauses with the greatest lower and the least upper bound, if those cross."""
+    clauses = [clause for clause in branch.clauses if isinstance(clause, kind)]
+    highs = [clause for clause in clauses if clause.high is not None]
+    if not clauses or not highs:
+        return []
+    low = max(clauses, key=lambda clause: clause.low)
+    high = min(highs, key=lambda clause: clause.high)
+    return [low, high] if low.low > high.high else []
+
+
+def _bounds(branch: Branch) -> list[Clause]:
+    lows = [clause for clause in branch.clauses if isinstance(clause, Bound) and clause.lower]
+    highs = [clause for clause in branch.clauses if isinstance(clause, Bound) and not clause.lower]
+    if not lows or not highs:
+        return []
+    low, high = max(lows, key=lambda clause: clause.value), min(highs, key=lambda clause: clause.value)
+    exclusive = low.exclusive or high.exclusive
+    return [low, high] if low.value > high.value or (low.value == high.value and exclusive) else []
+
+
+def _conflict(clauses: list[Clause], why: str) -> ConstraintError:
+    places = list(dict.fromkeys(f"{clause.origin.pointer}/{clause.origin.keyword}" for clause in clauses))
+    return _error(f"{' and '.join(places)}: {why}", places[0], clauses[0].origin.keyword)
 
 
 def _error(message: str, pointer: str, keyword: str = "") -> ConstraintError:
-    return ConstraintError(f"Unsatisfiable: {message}", pointer=pointer, keyword=keyword, unsatisfiable=True)
+    return ConstraintError(f"Unsatisfiable: {message}.", pointer=pointer, keyword=keyword, unsatisfiable=True)

@@ -34,8 +34,9 @@ def compile_json_schema(
 ) -> Constraint:
     """The constraint whose texts are the JSON values that satisfy a schema.
 
-    `schema` is a dict, a bool or JSON text. The options are those of `Options`. Raises `ConstraintError` with a JSON Pointer for a schema that is malformed, uses
-    a keyword that is not enforced, or is unsatisfiable as a whole; `BudgetError` for one beyond the budget.
+    `schema` is a dict, a bool or JSON text; the options are those of `Options`. Raises `ConstraintError` with a JSON
+    Pointer for a schema that is malformed, uses a keyword that is not enforced, or is unsatisfiable as a whole;
+    `BudgetError` for one beyond the budget.
     """
     options = Options(key_order, whitespace, spelling, objects, formats, on_unsupported, max_whitespace)
     started = time.monotonic()
@@ -43,13 +44,13 @@ def compile_json_schema(
     arena = Arena(budget)
     arena.deadline = started + budget.seconds
     try:
-        document = Document(value, report_unsupported=on_unsupported == "report")
+        document = Document(value, options)
         values = Values(document, options, arena)
         root = conjunction(document.root)
         space = values.layout.space
         automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
         if automaton.start < 0:
-            raise unsatisfiable(values, automaton.liveness, root)
+            raise unsatisfiable(values, root)
     except RecursionError as error:
         raise BudgetError("The schema's references are nested too deeply.") from error
     arena.deadline = None

@@ -1,106 +1,365 @@
-"""Boolean structure: what a value must satisfy, as alternatives of plain conjunctions.
+"""Boolean structure: what a value must satisfy, as alternatives of clauses.
 
-A value is asked to satisfy a conjunction of subschemas. `$ref`, `allOf` and `anyOf` are resolved here, so that each
-`Branch` is a list of subschemas of which only the keywords that speak about the value itself are left to look at.
+A value is asked to satisfy a conjunction of demands: subschemas, their denials, alternatives. `$ref`, `allOf`, `anyOf`,
+`oneOf`, `not`, `if` and the `dependent*` keywords are resolved here into branches (disjunctive normal form), and so are
+`unevaluatedProperties` and `unevaluatedItems`: within a branch it is known which parts of the value were evaluated.
 """
 
 from __future__ import annotations
 
-from engine.errors import BudgetError
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Literal
+
+from engine.errors import BudgetError, Origin
+from engine.grammar.json_schema.clauses import (
+    ALL_KINDS,
+    NEVER,
+    All,
+    Clause,
+    Conjunction,
+    Contains,
+    Demand,
+    Denied,
+    Either,
+    Items,
+    Kinds,
+    Members,
+    Required,
+    deny,
+    violations,
+)
 from engine.grammar.json_schema.document import Document, Subschema
-
-Conjunction = tuple[Subschema, ...]
-"""Subschemas that a value must satisfy together, in the order in which their author declared them, each once."""
-
-Branch = tuple[Subschema, ...]
-"""Subschemas whose own keywords (without `$ref`, `allOf`, `anyOf`) a value must satisfy."""
+from engine.grammar.json_schema.reading import complex_constants, own_clauses
 
 MOST_BRANCHES = 20_000
 """Alternatives of one conjunction beyond which the schema is refused: each costs memory when a value begins."""
 
+MOST_SUBSETS = 10
+"""anyOf branches below an unevaluated* keyword beyond which it is refused: every subset of them is an alternative."""
 
-def conjunction(*schemas: Subschema) -> Conjunction:
-    """The schemas, each once; `true` and `{}` ask nothing and are left out."""
-    return tuple(schema for schema in dict.fromkeys(schemas) if schema.value is not True and schema.value != {})
+Annotate = Literal["none", "some", "exact"]
+"""Which parts count as evaluated matters to no one, by what is known to hold, or by exactly what holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The parts of a value that some keyword of a branch evaluated."""
+
+    names: frozenset[str] = frozenset()
+    patterns: frozenset[str] = frozenset()
+    every_name: bool = False
+    items: int = 0
+    every_item: bool = False
+    containing: tuple[Conjunction, ...] = ()
+
+    def __or__(self, other: Evaluated) -> Evaluated:
+        return Evaluated(
+            self.names | other.names,
+            self.patterns | other.patterns,
+            self.every_name or other.every_name,
+            max(self.items, other.items),
+            self.every_item or other.every_item,
+            tuple(dict.fromkeys((*self.containing, *other.containing))),
+        )
+
+
+NOTHING = Evaluated()
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Clauses that hold together; `kinds` is what is left of the types."""
+
+    clauses: tuple[Clause, ...] = ()
+    kinds: frozenset[str] = ALL_KINDS
+    evaluated: Evaluated = field(default=NOTHING)
+
+
+def conjunction(*demands: Demand) -> Conjunction:
+    """The demands, each once; what asks nothing is left out."""
+    return tuple(demand for demand in dict.fromkeys(demands) if not _asks_nothing(demand))
+
+
+def _asks_nothing(demand: Demand) -> bool:
+    if isinstance(demand, Subschema):
+        return demand.value is True or demand.value == {}
+    return isinstance(demand, Denied) and demand.schema.value is False
 
 
 class Branches:
-    """Expands conjunctions of one document; each subschema is expanded once."""
+    """Expands the conjunctions of one document.
 
-    def __init__(self, document: Document) -> None:
+    `disjoint(one, other)` may say that no value satisfies two subschemas; then `oneOf` needs not deny the one beside the
+    other. It may always say False.
+    """
+
+    def __init__(self, document: Document, disjoint: Callable[[Subschema, Subschema], bool]) -> None:
         self.document = document
-        self._expanded: dict[Subschema, list[Branch]] = {}
+        self.disjoint = disjoint
+        self._expanded: dict[tuple[Demand, Annotate], list[Branch]] = {}
+        self._of: dict[Conjunction, list[Branch]] = {}
         self._cuts = 0
 
-    def of(self, schemas: Conjunction) -> list[Branch]:
-        """All branches of a conjunction; a value satisfies it if it satisfies all of some branch.
+    def of(self, asked: Conjunction) -> list[Branch]:
+        """All branches of a conjunction; a value satisfies it if it satisfies all clauses of some branch.
 
         Raises `BudgetError` naming the subschema at which the number of branches passes `MOST_BRANCHES`.
         """
-        branches: list[Branch] = [()]
-        for schema in schemas:
-            branches = _product(branches, self._expand(schema, ()), schema)
-        return list(dict.fromkeys(branches))
+        if asked not in self._of:
+            branches = self._every(asked, (), "none")
+            self._of[asked] = list(dict.fromkeys(branches))
+        return self._of[asked]
 
-    def _expand(self, schema: Subschema, above: tuple[Subschema, ...]) -> list[Branch]:
-        if schema in self._expanded:
-            return self._expanded[schema]
-        if schema in above:
-            # A schema that asks for itself at the same place is satisfied by nothing that way (least fixpoint).
+    def _every(self, asked: Iterable[Demand], above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        branches = [Branch()]
+        for demand in asked:
+            branches = _product(branches, self._expand(demand, above, annotate), demand)
+        return branches
+
+    def _expand(self, demand: Demand, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        key = (demand, annotate)
+        if key in self._expanded:
+            return self._expanded[key]
+        if demand in above:
+            # What asks for itself at the same place is satisfied by nothing that way (least fixpoint).
             self._cuts += 1
             return []
         cuts_before = self._cuts
-        branches = self._alternatives(schema, (*above, schema))
-        if not above or self._cuts == cuts_before:  # what was cut holds only below the schema that cut it
-            self._expanded[schema] = branches
+        branches = self._alternatives(demand, (*above, demand), annotate)
+        if not above or self._cuts == cuts_before:  # what was cut holds only below the demand that cut it
+            self._expanded[key] = branches
         return branches
 
-    def _alternatives(self, schema: Subschema, above: tuple[Subschema, ...]) -> list[Branch]:
-        if schema.value is True:
-            return [()]
-        if schema.value is False:
-            return []
-        if self.document.draft == "draft-07" and schema.has("$ref"):
-            return self._expand(self.document.target(schema), above)
-        branches: list[Branch] = [()]
-        own_placed = False
-        for keyword in _in_walk_order(schema):
-            if keyword == "$ref":
-                branches = _product(branches, self._expand(self.document.target(schema), above), schema)
-            elif keyword == "allOf":
-                for index in range(len(schema.get("allOf"))):
-                    part = self.document.child(schema, "allOf", index)
-                    branches = _product(branches, self._expand(part, above), schema)
-            elif keyword == "anyOf":
-                parts = [self.document.child(schema, "anyOf", index) for index in range(len(schema.get("anyOf")))]
-                union = [branch for part in parts for branch in self._expand(part, above)]
-                branches = _product(branches, union, schema)
-            elif not own_placed:
-                own_placed = True
-                branches = _product(branches, [(schema,)], schema)
+    def _alternatives(self, demand: Demand, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        if isinstance(demand, Either):
+            return [branch for option in demand.options for branch in self._every(option, above, annotate)]
+        if isinstance(demand, All):
+            return _branch(demand.clauses)
+        if isinstance(demand, Denied):
+            return self._denied(demand.schema, above)
+        if isinstance(demand.value, bool):
+            return [Branch()] if demand.value else []
+        return self._satisfied(demand, above, annotate)
+
+    def _satisfied(self, schema: Subschema, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        """The branches of a subschema: its keywords in the order of a walk, unevaluated* last."""
+        late = [k for k in ("unevaluatedProperties", "unevaluatedItems") if schema.has(k)]
+        inner: Annotate = "some" if late and annotate == "none" else annotate
+        branches = [Branch()]
+        for demands in self._steps(schema):
+            branches = _product(branches, self._step(demands, above, inner), schema)
+        for keyword in late:
+            branches = [self._with_unevaluated(schema, keyword, branch) for branch in branches]
+        return branches if annotate != "none" else [Branch(branch.clauses, branch.kinds) for branch in branches]
+
+    def _step(self, demands: Step, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        """One keyword's part of a subschema."""
+        if demands.own is not None:
+            evaluated = _evaluated_by(demands.own, self.document.draft) if annotate != "none" else NOTHING
+            return _branch(demands.own, evaluated)
+        if demands.any_of and annotate != "none":
+            return self._subsets(demands, above, annotate)
+        return [branch for option in demands.options for branch in self._every(option, above, annotate)]
+
+    def _subsets(self, demands: Step, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        """anyOf where it matters which of its branches hold: every non-empty subset (exactly that one, if need be)."""
+        if len(demands.options) > MOST_SUBSETS:
+            raise BudgetError(
+                f"{demands.pointer} has more than {MOST_SUBSETS} alternatives below an unevaluated* keyword.",
+                pointer=demands.pointer,
+                keyword="anyOf",
+            )
+        branches = []
+        indices = range(len(demands.options))
+        for size in range(1, len(demands.options) + 1):
+            for chosen in combinations(indices, size):
+                asked = [demand for index in chosen for demand in demands.options[index]]
+                if annotate == "exact":
+                    asked += [d for index in indices if index not in chosen for d in deny(demands.options[index])]
+                branches += self._every(asked, above, annotate)
         return branches
+
+    def _steps(self, schema: Subschema) -> list[Step]:
+        """What a subschema demands, keyword by keyword, as alternatives of conjunctions."""
+        document = self.document
+        if document.ignores_siblings(schema):
+            return [Step(options=((document.target(schema),),))]
+        steps: list[Step] = []
+        for keyword in _in_walk_order(schema):
+            place = f"{schema.pointer}/{keyword}"
+            if keyword in ("$ref", "$dynamicRef"):
+                steps.append(Step(options=((document.target(schema, keyword),),)))
+            elif keyword == "allOf":
+                steps += [Step(options=((part,),)) for part in document.children(schema, keyword)]
+            elif keyword == "anyOf":
+                options = tuple((part,) for part in document.children(schema, keyword))
+                steps.append(Step(options=options, any_of=True, pointer=place))
+            elif keyword == "oneOf":
+                steps.append(Step(options=self._exactly_one(document.children(schema, keyword)), pointer=place))
+            elif keyword == "not":
+                steps.append(Step(options=((Denied(document.child(schema, keyword)),),)))
+            elif keyword == "if":
+                steps.append(Step(options=self._conditional(schema)))
+            elif keyword in ("dependentSchemas", "dependentRequired", "dependencies"):
+                steps += [Step(options=options) for options in self._dependent(schema, keyword)]
+            elif keyword in ("enum", "const"):
+                steps.append(Step(options=complex_constants(document, schema, keyword)))
+            else:
+                steps.append(Step(own=own_clauses(document, schema)))
+        return steps
+
+    def _exactly_one(self, parts: list[Subschema]) -> tuple[Conjunction, ...]:
+        options = []
+        for index, part in enumerate(parts):
+            others = [other for place, other in enumerate(parts) if place != index]
+            denied = [Denied(other) for other in others if not self.disjoint(part, other)]
+            options.append((part, *denied))
+        return tuple(options)
+
+    def _conditional(self, schema: Subschema) -> tuple[Conjunction, ...]:
+        test = self.document.child(schema, "if")
+        then = (self.document.child(schema, "then"),) if schema.has("then") else ()
+        otherwise = (self.document.child(schema, "else"),) if schema.has("else") else ()
+        return (test, *then), (Denied(test), *otherwise)
+
+    def _dependent(self, schema: Subschema, keyword: str) -> Iterable[tuple[Conjunction, ...]]:
+        """For each name: it is absent, or it is there and so is what depends on it."""
+        origin = Origin(schema.pointer, keyword)
+        for name, value in schema.get(keyword).items():
+            present: Demand = All((Required(origin, (name,)),))
+            absent: Demand = All((Members(origin, ((name, NEVER),)),))
+            if isinstance(value, list):
+                present = All((Required(origin, (name, *value)),))
+                yield (absent,), (present,)
+            else:
+                yield (absent,), (present, self.document.child(schema, keyword, name))
+
+    def _denied(self, schema: Subschema, above: tuple[Demand, ...]) -> list[Branch]:
+        """The branches in which a value violates a subschema: one of its keywords is violated."""
+        if isinstance(schema.value, bool):
+            return [] if schema.value else [Branch()]
+        branches: list[Branch] = []
+        for step in self._steps(schema):
+            if step.own is not None:
+                for clause in step.own:
+                    for violation in violations(clause):
+                        branches += _branch(violation)
+            elif step.pointer.endswith("/oneOf"):
+                branches += self._not_exactly_one(self.document.children(schema, "oneOf"), above)
+            else:
+                branches += self._every([d for option in step.options for d in deny(option)], above, "none")
+        for keyword in ("unevaluatedProperties", "unevaluatedItems"):
+            if schema.has(keyword):
+                branches += self._unevaluated_violated(schema, keyword, above)
+        return branches
+
+    def _not_exactly_one(self, parts: list[Subschema], above: tuple[Demand, ...]) -> list[Branch]:
+        branches = self._every([Denied(part) for part in parts], above, "none")
+        for one, other in combinations(parts, 2):
+            if not self.disjoint(one, other):
+                branches += self._every((one, other), above, "none")
+        return branches
+
+    def _with_unevaluated(self, schema: Subschema, keyword: str, branch: Branch) -> Branch:
+        """A branch with the demand on what it left unevaluated; after that, everything is evaluated."""
+        asked = conjunction(self.document.child(schema, keyword))
+        clause = _on_unevaluated(Origin(schema.pointer, keyword), branch.evaluated, asked)
+        done = Evaluated(every_name=True) if keyword == "unevaluatedProperties" else Evaluated(every_item=True)
+        return Branch((*branch.clauses, clause), branch.kinds, branch.evaluated | done)
+
+    def _unevaluated_violated(self, schema: Subschema, keyword: str, above: tuple[Demand, ...]) -> list[Branch]:
+        """All else holds, exactly, and some unevaluated member or item violates the keyword."""
+        branches = [Branch()]
+        for step in self._steps(schema):
+            branches = _product(branches, self._step(step, above, "exact"), schema)
+        asked = conjunction(self.document.child(schema, keyword))
+        origin = Origin(schema.pointer, keyword)
+        violated: list[Branch] = []
+        for branch in branches:
+            for violation in violations(_on_unevaluated(origin, branch.evaluated, asked)):
+                violated += _product([branch], _branch(violation), schema)
+        return violated
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One keyword's demand: the schema's `own` clauses, or one of several options."""
+
+    options: tuple[Conjunction, ...] = ()
+    own: tuple[Clause, ...] | None = None
+    any_of: bool = False
+    pointer: str = ""
+
+
+def _on_unevaluated(origin: Origin, evaluated: Evaluated, asked: Conjunction) -> Clause:
+    if origin.keyword == "unevaluatedProperties":
+        named = tuple((name, ()) for name in sorted(evaluated.names))
+        patterns = tuple((pattern, ()) for pattern in sorted(evaluated.patterns))
+        return Members(origin, named, patterns, () if evaluated.every_name else asked)
+    if evaluated.every_item:
+        return Items(origin)
+    rest = asked
+    if evaluated.containing and asked:
+        rest = (Either((*evaluated.containing, asked)),)
+    return Items(origin, ((),) * evaluated.items, rest)
+
+
+def _evaluated_by(clauses: tuple[Clause, ...], draft: str) -> Evaluated:
+    result = NOTHING
+    for clause in clauses:
+        if isinstance(clause, Members):
+            names = frozenset(name for name, _ in clause.named)
+            patterns = frozenset(pattern for pattern, _ in clause.patterns)
+            result |= Evaluated(names, patterns, every_name=clause.rest is not None)
+        elif isinstance(clause, Items):
+            result |= Evaluated(items=len(clause.first), every_item=clause.rest is not None)
+        elif isinstance(clause, Contains) and draft == "2020-12":
+            result |= Evaluated(containing=(clause.asked,), every_item=not clause.asked)
+    return result
+
+
+def _branch(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[Branch]:
+    kinds = ALL_KINDS
+    kept = tuple(clauses)
+    for clause in kept:
+        if isinstance(clause, Kinds):
+            kinds &= clause.kinds
+    return [Branch(kept, kinds, evaluated)] if kinds else []
+
+
+WALKED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies", "enum", "const"]
 
 
 def _in_walk_order(schema: Subschema) -> list[str]:
-    """Keywords as written, properties deciding the place of the schema's own ones, and allOf before anyOf."""
+    """Keywords with steps of their own as written, `properties` deciding the place of all others; allOf before anyOf."""
     written = list(schema.value) if isinstance(schema.value, dict) else []
-    own = (
-        "properties"
-        if "properties" in written
-        else next((k for k in written if k not in ("$ref", "allOf", "anyOf")), "")
-    )
-    order = [keyword for keyword in written if keyword in ("$ref", "allOf", "anyOf", own)]
-    if "allOf" in order and "anyOf" in order and order.index("anyOf") < order.index("allOf"):
-        order.remove("allOf")
-        order.insert(order.index("anyOf"), "allOf")
+    others = [keyword for keyword in written if keyword not in WALKED]
+    own = "properties" if "properties" in others else (others[0] if others else "")
+    order = [keyword for keyword in written if keyword in WALKED or keyword == own]
+    later = [keyword for keyword in ("anyOf", "oneOf", "if") if keyword in order]
+    if "allOf" in order and later:
+        first = min(map(order.index, later))
+        if first < order.index("allOf"):
+            order.remove("allOf")
+            order.insert(first, "allOf")
     return order
 
 
-def _product(left: list[Branch], right: list[Branch], schema: Subschema) -> list[Branch]:
-    if len(left) * len(right) > MOST_BRANCHES:
-        raise BudgetError(
-            f"The alternatives at {schema.pointer or 'the root'} multiply to more than {MOST_BRANCHES:,}.",
-            pointer=schema.pointer,
-            keyword="anyOf",
-        )
-    return [tuple(dict.fromkeys((*one, *other))) for one in left for other in right]
+def _product(left: list[Branch], right: list[Branch], demand: Demand) -> list[Branch]:
+    if len(right) == 1 and not right[0].clauses and right[0].evaluated is NOTHING:
+        return left
+    result = []
+    for one in left:
+        for other in right:
+            kinds = one.kinds & other.kinds
+            if kinds:
+                clauses = tuple(dict.fromkeys((*one.clauses, *other.clauses)))
+                result.append(Branch(clauses, kinds, one.evaluated | other.evaluated))
+        if len(result) > MOST_BRANCHES:
+            pointer = demand.pointer if isinstance(demand, Subschema) else ""
+            raise BudgetError(
+                f"The alternatives at {pointer or 'the root'} multiply to more than {MOST_BRANCHES:,}.", pointer=pointer
+            )
+    return result

@@ -14,11 +14,16 @@ from urllib.parse import unquote, urldefrag, urljoin
 from engine.constraint import Unenforced
 from engine.errors import ConstraintError
 from engine.grammar.json_schema import keywords
+from engine.grammar.json_schema.formats import FORMATS
+from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.source import escape, unescape
 
 DIALECTS = {
-    "https://json-schema.org/draft/2020-12/schema": "2020-12",
-    "http://json-schema.org/draft-07/schema": "draft-07",
+    "json-schema.org/draft/2020-12/schema": "2020-12",
+    "json-schema.org/draft/2019-09/schema": "2019-09",
+    "json-schema.org/draft-07/schema": "draft-07",
+    "json-schema.org/draft-06/schema": "draft-06",
+    "json-schema.org/draft-04/schema": "draft-04",
 }
 
 
@@ -38,90 +43,113 @@ class Subschema:
         return not isinstance(self.value, bool) and keyword in self.value
 
 
+OLD_DRAFTS = ("draft-07", "draft-06", "draft-04")
+"""Drafts in which nothing beside a `$ref` counts."""
+
+
 class Document:
     """All subschemas of one schema document.
 
-    Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document, unless
-    `report_unsupported`: then unsupported keywords are listed in `unenforced`.
+    Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document; with
+    `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out.
     """
 
-    def __init__(self, root: Any, report_unsupported: bool = False) -> None:
+    def __init__(self, root: Any, options: Options) -> None:
         self.value = root
+        self.options = options
         self.draft = self._draft(root)
         self.unenforced: list[Unenforced] = []
-        self._report = report_unsupported
         self._made: dict[str, Subschema] = {}
         self._bases: dict[str, str] = {}
         self._resources: dict[str, str] = {}
         self._anchors: dict[str, str] = {}
-        self._index(root, "", "")
+        self._dynamic: dict[str, list[str]] = {}
+        self._index(root)
         self.root = self.at("")
         self.reachable = list(self._walk())
 
     def at(self, pointer: str) -> Subschema:
-        """The subschema at a pointer into the document."""
+        """The subschema at a pointer into the document, keywords that its draft does not know left out."""
         if pointer not in self._made:
-            self._made[pointer] = Subschema(pointer, self._lookup(pointer))
+            value = self._lookup(pointer)
+            if isinstance(value, dict):
+                value = {k: v for k, v in value.items() if k in keywords.KNOWN[self.draft]}
+            self._made[pointer] = Subschema(pointer, value)
         return self._made[pointer]
 
     def child(self, parent: Subschema, *path: str | int) -> Subschema:
         """The subschema at a path below another."""
         return self.at(parent.pointer + "".join(f"/{escape(str(part))}" for part in path))
 
-    def constant(self, pointer: str, value: Any) -> Subschema:
-        """The subschema that only `value`, a part of an enum or const at `pointer`, satisfies."""
-        key = f"{pointer} const"
-        if key not in self._made:
-            self._made[key] = Subschema(pointer, {"const": value})
-        return self._made[key]
+    def children(self, parent: Subschema, keyword: str) -> list[Subschema]:
+        """The subschemas in the list of a keyword."""
+        return [self.child(parent, keyword, index) for index in range(len(parent.get(keyword)))]
 
-    def never(self, pointer: str) -> Subschema:
-        """The false schema, standing for the absence of more members or items at `pointer`."""
-        key = f"{pointer} false"
-        if key not in self._made:
-            self._made[key] = Subschema(pointer, False)
-        return self._made[key]
+    def target(self, schema: Subschema, keyword: str = "$ref") -> Subschema:
+        """What the `$ref` or `$dynamicRef` of a subschema refers to."""
+        return self.at(self._resolve(schema.pointer, schema.get(keyword), keyword))
 
-    def target(self, schema: Subschema) -> Subschema:
-        """What the `$ref` of a subschema refers to."""
-        return self.at(self._resolve(schema.pointer, schema.get("$ref")))
+    def ignores_siblings(self, schema: Subschema) -> bool:
+        """Whether the subschema is a `$ref` beside which nothing counts."""
+        return self.draft in OLD_DRAFTS and schema.has("$ref")
+
+    def enforces_format(self, name: str) -> bool:
+        """Whether a format is enforced; names that nobody registered are annotations."""
+        return self.options.formats == "enforce" and name in FORMATS
 
     def _draft(self, root: Any) -> str:
         named = root.get("$schema") if isinstance(root, dict) else None
         if named is None:
             return "2020-12"
-        draft = DIALECTS.get(named.rstrip("#")) if isinstance(named, str) else None
-        if draft is None:
+        address = named.rstrip("#").removeprefix("https://").removeprefix("http://") if isinstance(named, str) else ""
+        if address not in DIALECTS:
             raise ConstraintError(
-                f"The dialect {named!r} is not supported. Use draft 2020-12 or draft-07.", pointer="", keyword="$schema"
+                f"The dialect {named!r} is not supported; use draft 2020-12 or draft-07.",
+                pointer="/$schema",
+                keyword="$schema",
             )
-        return draft
+        return DIALECTS[address]
 
-    def _index(self, value: Any, pointer: str, base: str) -> None:
-        """Note the base address of every part and where `$id` and `$anchor` lead."""
-        pending = [(value, pointer, base)]
+    def _index(self, root: Any) -> None:
+        """Note the base address of every part and where `$id`, `$anchor` and `$dynamicAnchor` lead."""
+        pending: list[tuple[Any, str, str]] = [(root, "", "")]
+        identifier_keyword = "id" if self.draft == "draft-04" else "$id"
         while pending:
             part, place, base = pending.pop()
             if isinstance(part, dict):
-                identifier = part.get("$id")
+                hidden = self.draft in OLD_DRAFTS and "$ref" in part
+                identifier = None if hidden else part.get(identifier_keyword)
                 if isinstance(identifier, str):
                     address, fragment = urldefrag(urljoin(base, identifier))
-                    if fragment and self.draft == "draft-07":
+                    if fragment:
                         self._anchors.setdefault(f"{address}#{fragment}", place)
                     if address:
                         base = address
                         self._resources.setdefault(address, place)
-                anchor = part.get("$anchor")
-                if isinstance(anchor, str):
-                    self._anchors.setdefault(f"{base}#{anchor}", place)
+                for keyword in ("$anchor", "$dynamicAnchor"):
+                    anchor = part.get(keyword)
+                    if isinstance(anchor, str) and self.draft in ("2020-12", "2019-09"):
+                        self._anchors.setdefault(f"{base}#{anchor}", place)
+                        if keyword == "$dynamicAnchor":
+                            self._dynamic.setdefault(anchor, []).append(place)
                 # Constants are data: an $id inside one identifies nothing.
-                data = ("const", "enum", "default", "examples")
-                pending += [(v, f"{place}/{escape(k)}", base) for k, v in part.items() if k not in data]
+                pending += [(v, f"{place}/{escape(k)}", base) for k, v in part.items() if k not in ("const", "enum")]
             elif isinstance(part, list):
                 pending += [(v, f"{place}/{i}", base) for i, v in enumerate(part)]
             self._bases[place] = base
 
-    def _resolve(self, pointer: str, reference: Any) -> str:
+    def _resolve(self, pointer: str, reference: str, keyword: str) -> str:
+        found = self._resolve_static(pointer, reference, keyword)
+        anchor = reference.rpartition("#")[2]
+        if keyword == "$dynamicRef" and found in self._dynamic.get(anchor, []) and len(self._dynamic[anchor]) > 1:
+            raise ConstraintError(
+                f"The $dynamicRef at {pointer} depends on how it is reached: {anchor!r} stands in several schemas.",
+                pointer=f"{pointer}/$dynamicRef",
+                keyword="$dynamicRef",
+            )
+        return found
+
+    def _resolve_static(self, pointer: str, reference: str, keyword: str) -> str:
         address, fragment = urldefrag(urljoin(self._bases.get(pointer, ""), reference))
         fragment = unquote(fragment)
         resource = self._resources.get(address)
@@ -133,17 +161,17 @@ class Document:
         if found is None:
             outside = address not in ("", *self._resources)
             why = "it is outside this document, and nothing is fetched" if outside else "there is no such place"
-            raise self._lost(pointer, reference, why)
+            raise self._lost(pointer, reference, why, keyword)
         try:
             self._lookup(found)
         except LookupError:
-            raise self._lost(pointer, reference, "there is no such place") from None
+            raise self._lost(pointer, reference, "there is no such place", keyword) from None
         return found
 
-    def _lost(self, pointer: str, reference: str, why: str) -> ConstraintError:
-        place = f"{pointer}/$ref"
+    def _lost(self, pointer: str, reference: str, why: str, keyword: str) -> ConstraintError:
+        place = f"{pointer}/{keyword}"
         return ConstraintError(
-            f"The reference {reference!r} at {place} leads nowhere: {why}.", pointer=place, keyword="$ref"
+            f"The reference {reference!r} at {place} leads nowhere: {why}.", pointer=place, keyword=keyword
         )
 
     def _lookup(self, pointer: str) -> Any:
@@ -176,35 +204,39 @@ class Document:
                     pending.append(child)
 
     def _children(self, schema: Subschema) -> list[Subschema]:
-        if isinstance(schema.value, bool):
+        """The subschemas below one; checks its keywords."""
+        raw = self._lookup(schema.pointer)
+        if isinstance(raw, bool):
             return []
-        if self.draft == "draft-07" and "$ref" in schema.value:
-            keywords.check(schema.pointer, "$ref", schema.value["$ref"], self.draft)
-            return [self.target(schema)]
+        names = ["$ref"] if self.ignores_siblings(schema) else list(raw)
         children: list[Subschema] = []
-        for keyword, value in schema.value.items():
-            reason = keywords.unsupported(keyword, self.draft)
-            if reason and self._report:
-                self.unenforced.append(Unenforced(schema.pointer, keyword, reason))
+        for keyword in names:
+            reason = keywords.refusal(keyword, raw[keyword], self.draft, self.options)
+            if reason and self.options.on_unsupported == "report":
+                self._leave_out(schema, keyword, reason)
             elif reason:
                 place = f"{schema.pointer}/{escape(keyword)}"
                 raise ConstraintError(f"{keyword!r} at {place}: {reason}.", pointer=place, keyword=keyword)
-            else:
-                keywords.check(schema.pointer, keyword, value, self.draft)
-                children += self._below(schema, keyword, value)
+            elif keyword in keywords.KNOWN[self.draft]:
+                keywords.check(schema.pointer, keyword, raw[keyword], self.draft)
+                children += self._below(schema, keyword, raw[keyword])
         return children
 
+    def _leave_out(self, schema: Subschema, keyword: str, reason: str) -> None:
+        self.unenforced.append(Unenforced(schema.pointer, keyword, reason))
+        if isinstance(schema.value, dict):
+            schema.value.pop(keyword, None)
+
     def _below(self, schema: Subschema, keyword: str, value: Any) -> list[Subschema]:
-        if keyword == "$ref":
-            return [self.target(schema)]
-        kind = keywords.holds(keyword, value)
-        if kind == "schema":
-            return [self.child(schema, keyword)]
-        if kind == "list":
+        if keyword in ("$ref", "$dynamicRef"):
+            return [self.target(schema, keyword)]
+        if keyword not in keywords.WITH_SUBSCHEMAS:
+            return []
+        if isinstance(value, list):
             return [self.child(schema, keyword, index) for index in range(len(value))]
-        if kind == "names":
-            return [self.child(schema, keyword, name) for name in value]
-        return []
+        if keyword in keywords.NAMED:
+            return [self.child(schema, keyword, name) for name, part in value.items() if not isinstance(part, list)]
+        return [self.child(schema, keyword)]
 
 
 def _absent(name: str) -> Any:

@@ -111,3 +111,28 @@ def plain_decimal(value: Decimal) -> str:
     """A number without exponent and without zeros that say nothing."""
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+from dataclasses import dataclass
+@dataclass(frozen=True, slots=True)
+class NumberFacts:
+    integer: bool | None
+    low: Decimal | None
+    low_exclusive: bool
+    high: Decimal | None
+    high_exclusive: bool
+    multiples: tuple
+    not_multiples: tuple
+    excluded: tuple
+    def admits(self, v): 
+        if self.integer is not None and (v==v.to_integral_value())!=self.integer: return False
+        if self.low is not None and (v<self.low or (v==self.low and self.low_exclusive)): return False
+        if self.high is not None and (v>self.high or (v==self.high and self.high_exclusive)): return False
+        return v not in self.excluded
+def _term(self, f):
+    if f.low is not None or f.high is not None or f.multiples or f.not_multiples: raise NotImplementedError("bounds")
+    t = self.number() if f.integer is None else self.integer() if f.integer else self.arena.both([self.number(), self.arena.complement(self.integer())])
+    ex=[self.exactly(v,"") for v in f.excluded]
+    return self.arena.both([t, self.arena.complement(self.arena.alt(ex))]) if ex else t
+NumberText.term=_term
+NumberText.count_up_to=lambda self,f,l: None

@@ -1,180 +1,160 @@
-"""Objects: members in declared or any order, required ones, undeclared ones, no name twice.
-
-`Members` is the rule for what remains of an object after some of its members. Its arguments are the declared members
-already written or passed (`done`, a bit set) and the undeclared names already written, so that neither comes twice.
-"""
+"""Objects: from the clauses of a branch to the plan of their members."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from engine.automaton.arena import Arena
-from engine.automaton.terms import UNKNOWN, Captured, Hole, Term
-from engine.errors import Origin
-from engine.grammar.json_schema.layout import Layout
-from engine.grammar.json_schema.strings import JsonText, spelled, unspelled
+from engine.automaton.terms import Term
+from engine.errors import BudgetError, Origin
+from engine.grammar.json_schema.clauses import (
+    NEVER,
+    All,
+    Clause,
+    Conjunction,
+    MemberCount,
+    Members,
+    Names,
+    Pattern,
+    Required,
+    SomeMember,
+)
+from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.document import Subschema
+from engine.grammar.json_schema.members import Extra, Member, MembersRule, ObjectPlan, Progress, subsets
+from engine.grammar.json_schema.source import escape
+
+if TYPE_CHECKING:
+    from engine.grammar.json_schema.values import Values
+
+MOST_PATTERNS = 10
+"""Patterns for names in one object beyond which it is refused: every combination of them is a kind of name."""
+
+MOST_DEMANDS = 4
+"""Existential demands on members in one branch beyond which it is refused."""
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """A member with a known name. `late`: required but not declared, so it comes among the undeclared ones."""
-
-    name: str
-    value: Term
-    origin: Origin
-    required: bool
-    late: bool = False
+def object_term(values: Values, branch: Branch, place: str) -> Term:
+    """The objects of a branch."""
+    plan = _Reader(values, branch, place).plan()
+    rule = MembersRule(values.text, values.layout, plan, values.liveness)
+    opening = values.arena.tag(plan.origin, values.arena.literal(b"{"))
+    return values.arena.seq(opening, values.arena.call(rule, Progress()))
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far an object is written. `done`: bit i is set if member i was written or passed. `used`: undeclared names."""
+class _Reader:
+    """Gathers what the clauses of one branch say about members."""
 
-    done: int = 0
-    used: frozenset[bytes | Hole] = frozenset()
-    started: bool = False
+    def __init__(self, values: Values, branch: Branch, place: str) -> None:
+        self.values = values
+        self.branch = branch
+        self.place = place
+        self.members = self._all(Members)
+        self.asked_names = tuple(demand for clause in self._all(Names) for demand in clause.asked)
+        self.demands = self._all(SomeMember)
+        self.patterns = tuple(dict.fromkeys(p for clause in self.members for p, _ in clause.patterns))
+        self.closed = values.options.objects == "closed" and self._closes()
+        if len(self.patterns) > MOST_PATTERNS or len(self.demands) > MOST_DEMANDS:
+            pointer = (self.demands or self.members)[0].origin.pointer
+            raise BudgetError(f"Too many conditions on names meet at {pointer or 'the root'}.", pointer=pointer)
 
+    def plan(self) -> ObjectPlan:
+        """The plan of the members."""
+        counts = self._all(MemberCount)
+        highs = [clause.high for clause in counts if clause.high is not None]
+        return ObjectPlan(
+            members=tuple(self._declared()),
+            extras=tuple(self._extras()),
+            low=max((clause.low for clause in counts), default=0),
+            high=min(highs, default=None),
+            demands=len(self.demands),
+            origin=self.values.owner(self.branch, self.place, (Members, Required, MemberCount, Names)),
+            any_order=self.values.options.key_order == "any",
+        )
 
-class Members:
-    """The rule for the rest of an object, from after `{` or after a member's value, up to and with `}`."""
+    def _all(self, kind: type) -> list:  # type: ignore[type-arg]
+        return [clause for clause in self.branch.clauses if isinstance(clause, kind)]
 
-    def __init__(
-        self,
-        text: JsonText,
-        layout: Layout,
-        members: tuple[Member, ...],
-        extra: Term | None,
-        origin: Origin,
-        any_order: bool,
-    ) -> None:
-        """`extra`: the value of undeclared members, None where there may be none."""
-        self.name = f"members of {origin.pointer or 'the root'}"
-        self.text = text
-        self.layout = layout
-        self.members = members
-        self.extra = extra
-        self.origin = origin
-        self.any_order = any_order
-        self._named = frozenset(spelled(member.name) for member in members)
-        self._names: dict[frozenset[bytes | Hole], Term] = {}
+    def _closes(self) -> bool:
+        """With closed objects: members are declared and nothing is said about the others."""
+        declares = any(clause.named or clause.patterns for clause in self.members)
+        return declares and all(clause.rest is None for clause in self.members)
 
-    def nullable(self, args: Progress) -> bool:
-        """An object always ends with `}`."""
-        return False
+    def _declared(self) -> Iterator[Member]:
+        places: dict[str, str] = {}
+        for clause in self.members:
+            for name, asked in clause.named:
+                places.setdefault(name, _pointer(asked, f"{clause.origin.pointer}/properties/{escape(name)}"))
+        required: dict[str, Origin] = {}
+        for clause in self._all(Required):
+            for name in clause.names:
+                required.setdefault(name, clause.origin)
+        for name, pointer in places.items():
+            yield self._member(name, pointer, Origin(pointer), name in required, late=False)
+        for name, origin in required.items():
+            if name not in places:
+                yield self._member(name, origin.pointer, origin, required=True, late=True)
 
-    def body(self, arena: Arena, args: Progress) -> Term:
-        """The next member, or the end."""
-        following = [self._member(arena, args, index) for index in self._candidates(args)]
-        if self.extra is not None and self._extras_may_come(args):
-            quote = self._tagged(arena, arena.literal(b'"'))
-            following.append(arena.seq(quote, arena.capture(self, args, self._names_left(arena, args.used))))
-        next_one = arena.alt(following)
-        if args.started:
-            comma = self._tagged(arena, arena.seq(arena.literal(b","), self.layout.after_comma))
-            next_one = arena.seq(comma, next_one)
-        options = [next_one]
-        if not self._owed(args):
-            options.append(self._tagged(arena, arena.literal(b"}")))
-        return arena.seq(self._tagged(arena, self.layout.space), arena.alt(options))
+    def _member(self, name: str, pointer: str, origin: Origin, required: bool, late: bool) -> Member:
+        meetable = [i for i, d in enumerate(self.demands) if self.values.string_satisfies(name, d.name)]
+        said = self._said(name)
+        terms = {
+            meets: self.values.of(conjunction(*said, *self._demanded(meets)), pointer) for meets in subsets(meetable)
+        }
+        return Member(name, terms, origin, required, late)
 
-    def core(self, arena: Arena, args: Progress) -> Term:
-        """Only the required members that are left, then the end."""
-        parts = []
-        started = args.started
-        for index in self._owed(args):
-            if started:
-                parts.append(arena.literal(b","))
-            parts += [self._key(arena, self.members[index]), self.members[index].value]
-            started = True
-        return arena.concat([*parts, arena.literal(b"}")])
+    def _demanded(self, meets: frozenset[int]) -> Conjunction:
+        return tuple(demand for index in sorted(meets) for demand in self.demands[index].value)
 
-    def after(self, arena: Arena, args: Progress, text: Captured) -> Term:
-        """After the name of an undeclared member and its quotation mark: its value, then the rest."""
-        assert self.extra is not None
-        used = args.used
-        if text is UNKNOWN:
-            if UNKNOWN in used:  # two unknown names might be the same
-                return arena.uncertain
-            used = used | {UNKNOWN}
-        elif isinstance(text, bytes):
-            used = used | {spelled(unspelled(text.removesuffix(b'"')))}
-        late = self._declared_mask() if not self.any_order else 0
-        rest = arena.call(self, Progress(args.done | late, used, True))
-        return arena.concat([self._colon(arena, self.origin), self.extra, rest])
+    def _said(self, name: str) -> Conjunction:
+        """What the value of the member `name` must satisfy."""
+        if not self.values.string_satisfies(name, self.asked_names):
+            return NEVER
+        matched = frozenset(p for p in self.patterns if self.values.string_matches(name, p))
+        declared = any(name == n for clause in self.members for n, _ in clause.named)
+        if self.closed and not declared and not matched:
+            return NEVER
+        return self._combined(name, matched)
 
-    def parts(self, arena: Arena, args: Progress) -> Iterable[Term]:
-        """Everything an object is made of."""
-        yield from (self.layout.space, self.layout.after_comma, self.layout.after_colon, arena.literal(b'{},:"'))
-        for member in self.members:
-            yield self.text.literal(member.name)
-            yield member.value
-        if self.extra is not None:
-            yield self.text.character
-            yield self.extra
+    def _combined(self, name: str | None, matched: frozenset[str]) -> Conjunction:
+        """What all clauses say of a member by name (None: named by none) and by the patterns that match it."""
+        said: list = []  # type: ignore[type-arg]
+        for clause in self.members:
+            own = [asked for n, asked in clause.named if n == name]
+            own += [asked for pattern, asked in clause.patterns if pattern in matched]
+            if not own and clause.rest is not None:
+                own = [clause.rest]
+            said += [demand for asked in own for demand in asked]
+        return conjunction(*said)
 
-    def forget(self, args: Progress) -> Progress:
-        """The undeclared names written so far do not show in a picture."""
-        return Progress(args.done, frozenset(), args.started)
-
-    def words(self, args: Progress) -> str:
-        """The members that may come, shortly."""
-        names = [f'"{member.name}"' for index, member in enumerate(self.members) if index in self._left(args)]
-        shown = ", ".join(names[:3] + (["…"] if len(names) > 3 or self.extra is not None else []))
-        return f"{', ' if args.started and shown else ''}{shown} }}"
-
-    def _left(self, args: Progress) -> list[int]:
-        return [index for index in range(len(self.members)) if not args.done >> index & 1]
-
-    def _owed(self, args: Progress) -> list[int]:
-        return [index for index in self._left(args) if self.members[index].required]
-
-    def _candidates(self, args: Progress) -> list[int]:
-        """Members that may come next: in declared order none may pass a required one."""
-        if self.any_order:
-            return self._left(args)
-        candidates = []
-        for index in self._left(args):
-            if self.members[index].late:
-                candidates.append(index)
+    def _extras(self) -> Iterator[Extra]:
+        for matched in subsets(range(len(self.patterns))):
+            inside = frozenset(self.patterns[index] for index in matched)
+            if self.closed and not inside:
                 continue
-            candidates.append(index)
-            if self.members[index].required:
-                break
-        return candidates
+            said = self._combined(None, inside)
+            origin = self._extra_origin(inside)
+            clauses: list[Clause] = [Pattern(origin, p, p in inside) for p in self.patterns]
+            names = self.values.string_body(conjunction(*self.asked_names, *([All(tuple(clauses))] if clauses else [])))
+            for meets in subsets(range(len(self.demands))):
+                value = self.values.of(conjunction(*said, *self._demanded(meets)), _pointer(said, self.place))
+                wanted = [d for index in meets for d in self.demands[index].name]
+                found = self.values.arena.both([names, self.values.string_body(tuple(wanted))]) if wanted else names
+                if value is not self.values.arena.empty and self.values.liveness.alive(found):
+                    yield Extra(found, value, meets, origin)
 
-    def _extras_may_come(self, args: Progress) -> bool:
-        return self.any_order or not any(not self.members[index].late for index in self._owed(args))
+    def _extra_origin(self, inside: frozenset[str]) -> Origin:
+        for clause in self.members:
+            if inside and any(pattern in inside for pattern, _ in clause.patterns):
+                return Origin(clause.origin.pointer, "patternProperties")
+        for clause in self.members:
+            if clause.rest is not None:
+                keyword = clause.origin.keyword
+                keyword = keyword if keyword.startswith("unevaluated") else "additionalProperties"
+                return Origin(clause.origin.pointer, keyword)
+        return Origin(self.values.owner(self.branch, self.place, (Members, Required)).pointer, "additionalProperties")
 
-    def _declared_mask(self) -> int:
-        return sum(1 << index for index, member in enumerate(self.members) if not member.late)
 
-    def _member(self, arena: Arena, args: Progress, index: int) -> Term:
-        member = self.members[index]
-        done = args.done | 1 << index
-        if not self.any_order:
-            # In declared order, earlier members have been passed; the late ones come in any order.
-            done |= self._declared_mask() if member.late else (1 << index) - 1
-        rest = arena.call(self, Progress(done, args.used, True))
-        return arena.concat([self._key(arena, member), member.value, rest])
-
-    def _key(self, arena: Arena, member: Member) -> Term:
-        name = arena.tag(member.origin, self.text.quoted(self.text.literal(member.name)), f'"{member.name}"')
-        return arena.seq(name, self._colon(arena, member.origin))
-
-    def _colon(self, arena: Arena, origin: Origin) -> Term:
-        colon = arena.concat([self.layout.space, arena.literal(b":"), self.layout.after_colon])
-        return arena.tag(origin, colon)
-
-    def _names_left(self, arena: Arena, used: frozenset[bytes | Hole]) -> Term:
-        """The rest of an undeclared name that is not used yet, with its closing quotation mark."""
-        if used not in self._names:
-            taken = self._named | {name for name in used if isinstance(name, bytes)}
-            forbidden = self.text.literals(unspelled(name) for name in taken)
-            body = arena.both([arena.star(self.text.character), arena.complement(forbidden)])
-            name = arena.seq(body, arena.literal(b'"'))
-            self._names[used] = arena.tag(Origin(self.origin.pointer, "additionalProperties"), name, "<another name>")
-        return self._names[used]
-
-    def _tagged(self, arena: Arena, term: Term) -> Term:
-        return arena.tag(self.origin, term)
+def _pointer(asked: Conjunction, otherwise: str) -> str:
+    """The place of the first subschema of a conjunction."""
+    return next((demand.pointer for demand in asked if isinstance(demand, Subschema)), otherwise)

@@ -1,4 +1,4 @@
-"""From facts to terms: the grammar of the values that a conjunction of subschemas admits.
+"""From branches to terms: the grammar of the values that a conjunction of demands admits.
 
 `Values.of` gives the call of a `ValueRule`; its body is made when a value begins there, so a schema costs nothing where
 it is not visited and recursion is a rule that calls itself.
@@ -7,34 +7,44 @@ it is not visited and recursion is a rule that calls itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Any
 
-from engine.grammar.regex.ecma import parse_ecma
-
 from engine.automaton.arena import Arena
-from engine.automaton.liveness import Liveness
+from engine.automaton.liveness import Liveness, texts
 from engine.automaton.terms import Captured, Term
 from engine.errors import ConstraintError, Origin
-from engine.grammar.json_schema import facts
-from engine.grammar.json_schema.conjunction import Branch, Branches, Conjunction
-from engine.grammar.json_schema.document import Document
-from engine.grammar.json_schema.facts import Constant
+from engine.grammar.json_schema.arrays import array_term, normal
+from engine.grammar.json_schema.clauses import (
+    NUMBERS,
+    Bound,
+    Conjunction,
+    Constants,
+    Format,
+    Kinds,
+    Length,
+    Multiple,
+    Pattern,
+    Scalar,
+)
+from engine.grammar.json_schema.conjunction import Branch, Branches, conjunction
+from engine.grammar.json_schema.document import Document, Subschema
+from engine.grammar.json_schema.domain import MANY, Domain
+from engine.grammar.json_schema.formats import format_term
 from engine.grammar.json_schema.layout import Layout
-from engine.grammar.json_schema.numbers import NumberText
-from engine.grammar.json_schema.objects import Member, Members, Progress
+from engine.grammar.json_schema.numbers import NumberFacts, NumberText
+from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
-from engine.grammar.json_schema.source import escape
 from engine.grammar.json_schema.strings import JsonText, spelled
+from engine.grammar.regex.ecma import parse_ecma
 from engine.grammar.regex.lower import lower
 
 
 class ValueRule:
     """A value that satisfies a conjunction, standing at `place` in the schema."""
 
-    def __init__(self, values: Values, schemas: Conjunction, place: str) -> None:
+    def __init__(self, values: Values, asked: Conjunction, place: str) -> None:
         self.values = values
-        self.schemas = schemas
+        self.asked = asked
         self.place = place
         self.name = place or "the root"
 
@@ -74,126 +84,236 @@ class Values:
         self.document = document
         self.options = options
         self.arena = arena
-        self.branches = Branches(document)
+        self.liveness = Liveness(arena)
+        self.branches = Branches(document, self._disjoint)
         self.layout = Layout.of(arena, options)
         self.text = JsonText(arena, options.spelling)
         self.numbers = NumberText(arena, options.spelling)
         self._rules: dict[tuple[Conjunction, str], ValueRule] = {}
         self._bodies: dict[ValueRule, Term] = {}
         self._patterns: dict[str, Term] = {}
-        self._liveness = Liveness(arena)
+        self._formats: dict[str, Term] = {}
+        self._strings: dict[Conjunction, Term] = {}
+        self._comparing: set[frozenset[Subschema]] = set()
         self._meet_patterns()
 
-    def rule(self, schemas: Conjunction, place: str) -> ValueRule:
+    def rule(self, asked: Conjunction, place: str) -> ValueRule:
         """The rule of a conjunction at a place; one for each pair."""
-        key = (schemas, place)
+        key = (asked, place)
         if key not in self._rules:
-            self._rules[key] = ValueRule(self, schemas, place)
+            self._rules[key] = ValueRule(self, asked, place)
         return self._rules[key]
 
-    def of(self, schemas: Conjunction, place: str) -> Term:
+    def of(self, asked: Conjunction, place: str) -> Term:
         """The term of a value that satisfies a conjunction."""
-        if any(schema.value is False for schema in schemas):
+        if any(isinstance(demand, Subschema) and demand.value is False for demand in asked):
             return self.arena.empty
-        return self.arena.call(self.rule(schemas, place))
+        return self.arena.call(self.rule(asked, place))
 
     def words(self, rule: ValueRule) -> str:
         """The types that a rule admits, in words."""
-        kinds: dict[str, None] = {}
-        for branch in self.branches.of(rule.schemas):
-            listed = facts.constants(branch)
-            if listed is not None:
-                return f"<one of {len(listed)}>" if len(listed) > 1 else "<constant>"
-            for kind in facts.types_of(branch):
-                kinds["integer" if kind == "number" and facts.integers_only(branch) else kind] = None
-        return "<any value>" if len(kinds) >= 6 else f"<{' or '.join(kinds) or 'nothing'}>"
+        names: dict[str, None] = {}
+        branches = self.branches.of(rule.asked)
+        if len(branches) > 50:
+            return f"<one of {len(branches)} alternatives>"
+        for branch in branches:
+            listed = [clause for clause in branch.clauses if isinstance(clause, Constants) and clause.positive]
+            if listed:
+                count = min(len(clause.values) for clause in listed)
+                return f"<one of {count}>" if count > 1 and len(branches) == 1 else "<constant>"
+            names.update((_TYPE_NAMES[kind], None) for kind in sorted(branch.kinds, key=list(_TYPE_NAMES).index))
+        if "number" in names:
+            names.pop("integer", None)
+        return "<any value>" if len(names) >= 6 else f"<{' or '.join(names) or 'nothing'}>"
 
     def body(self, rule: ValueRule) -> Term:
         """The term of a rule's values, made once."""
         if rule not in self._bodies:
-            branches = self.branches.of(rule.schemas)
-            self._bodies[rule] = self.arena.alt(self._branch(branch, rule.place) for branch in branches)
+            branches = self.branches.of(rule.asked)
+            self._bodies[rule] = self.arena.alt(self.branch(branch, rule.place) for branch in branches)
         return self._bodies[rule]
 
-    def _branch(self, branch: Branch, place: str) -> Term:
-        kinds = facts.types_of(branch)
-        listed = facts.constants(branch)
-        if listed is not None:
-            return self._constants(branch, place, kinds, listed)
-        makers = {
-            "null": self._literals,
-            "boolean": self._literals,
-            "number": self._number,
-            "string": self._string,
-            "array": self._array,
-            "object": self._object,
-        }
-        return self.arena.alt(makers[kind](branch, place, kind) for kind in kinds)
+    def branch(self, branch: Branch, place: str) -> Term:
+        """The values of one branch."""
+        constants = _constants(branch)
+        excluded = _excluded(branch)
+        terms = []
+        for word in ("null", "true", "false"):
+            allowed = constants is None or ("word", word) in constants
+            if word in branch.kinds and allowed and ("word", word) not in excluded:
+                origin = self.owner(branch, place, (Constants, Kinds))
+                label = "" if constants is not None else "<null>" if word == "null" else "<boolean>"
+                terms.append(self.arena.tag(origin, self.arena.literal(word.encode()), label))
+        if branch.kinds & NUMBERS:
+            terms.append(self._number(branch, place, constants))
+        if "string" in branch.kinds:
+            terms.append(self._string(branch, place, constants))
+        if "array" in branch.kinds and constants is None:
+            terms.append(array_term(self, branch, place))
+        if "object" in branch.kinds and constants is None:
+            terms.append(object_term(self, branch, place))
+        return self.arena.alt(terms)
 
-    def _literals(self, branch: Branch, place: str, kind: str) -> Term:
-        words = [b"null"] if kind == "null" else [b"true", b"false"]
-        return self.arena.tag(facts.owner(branch, place, "type"), self.arena.words(words), f"<{kind}>")
+    def owner(self, branch: Branch, place: str, kinds: tuple[type, ...]) -> Origin:
+        """Who speaks for values of a branch: the last clause of the first kind that there is, or the type."""
+        for kind in (*kinds, Kinds):
+            for clause in reversed(branch.clauses):
+                if isinstance(clause, kind):
+                    return clause.origin
+        return Origin(place)
 
-    def _number(self, branch: Branch, place: str, kind: str) -> Term:
-        origin = facts.owner(branch, place, "type")
-        if facts.integers_only(branch):
-            return self.arena.tag(origin, self.numbers.integer(), "<integer>")
-        return self.arena.tag(origin, self.numbers.number(), "<number>")
+    def _number(self, branch: Branch, place: str, constants: list[Scalar] | None) -> Term:
+        facts = number_facts(branch)
+        if constants is not None:
+            origin = self.owner(branch, place, (Constants,))
+            listed = [value for value in _of_type(constants, "number") if facts.admits(value)]
+            exactly = [self.numbers.exactly(value, origin.pointer) for value in dict.fromkeys(listed)]
+            return self.arena.tag(origin, self.arena.alt(exactly), "<number>" if len(exactly) > 1 else "")
+        origin = self.owner(branch, place, (Multiple, Bound))
+        label = "<integer>" if "fraction" not in branch.kinds else "<number>"
+        return self.arena.tag(origin, self.numbers.term(facts), label)
 
-    def _string(self, branch: Branch, place: str, kind: str) -> Term:
-        origin = facts.owner(branch, place, "pattern", "maxLength", "minLength", "type")
-        return self.arena.tag(origin, self.text.quoted(self._inside_string(branch)), "<string>")
+    def _string(self, branch: Branch, place: str, constants: list[Scalar] | None) -> Term:
+        body = self._inside_string(branch)
+        if constants is None:
+            origin = self.owner(branch, place, (Pattern, Format, Length))
+            return self.arena.tag(origin, self.text.quoted(body), "<string>")
+        strings = _of_type(constants, "string")
+        if _speaks_of_strings(branch):
+            strings = [value for value in strings if self._matches(body, spelled(value))]
+        if not strings:
+            return self.arena.empty
+        term = self.text.quoted(self.text.literals(strings))
+        return self.arena.tag(self.owner(branch, place, (Constants,)), term, "<string>" if len(strings) > 1 else "")
 
     def _inside_string(self, branch: Branch) -> Term:
-        length = facts.bounds(branch, "minLength", "maxLength")
-        if length.high is not None and length.low > length.high:
-            return self.arena.empty
-        patterns = [self._pattern(schema.get("pattern")) for schema in branch if schema.has("pattern")]
-        if (length.low, length.high) != (0, None) or not patterns:
-            patterns.append(self.arena.repeat(self.text.character, length.low, length.high))
-        return self.arena.both(patterns)
+        """The characters of the strings of a branch, constants aside."""
+        arena = self.arena
+        low = max((clause.low for clause in branch.clauses if isinstance(clause, Length)), default=0)
+        highs = [c.high for c in branch.clauses if isinstance(c, Length) and c.high is not None]
+        high = min(highs, default=None)
+        if high is not None and low > high:
+            return arena.empty
+        parts: list[Term] = []
+        free = (low, high) == (0, None)
+        for clause in branch.clauses:
+            if isinstance(clause, Pattern):
+                term = self._patterns[clause.pattern]
+            elif isinstance(clause, Format):
+                term = self._format(clause.name)
+            elif isinstance(clause, Constants) and not clause.positive:
+                term = self.text.literals(_of_type(clause.values, "string"))
+            else:
+                continue
+            denied = isinstance(clause, Constants) or not clause.positive
+            parts.append(arena.complement(term) if denied else term)
+            free = free and denied
+        if free or (low, high) != (0, None):
+            parts.append(arena.repeat(self.text.character, low, high))
+        return arena.both(parts)
 
-    def _pattern(self, pattern: str) -> Term:
-        return self._patterns[pattern]
+    def string_body(self, asked: Conjunction) -> Term:
+        """The characters of all strings that satisfy a conjunction; used for names."""
+        if asked not in self._strings:
+            terms = []
+            for branch in self.branches.of(asked):
+                if "string" not in branch.kinds:
+                    continue
+                body = self._inside_string(branch)
+                constants = _constants(branch)
+                if constants is not None:
+                    listed = self.text.literals(_of_type(constants, "string"))
+                    body = self.arena.both([listed, body])
+                terms.append(body)
+            self._strings[asked] = self.arena.alt(terms)
+        return self._strings[asked]
+
+    def string_satisfies(self, text: str, asked: Conjunction) -> bool:
+        """Whether a string satisfies a conjunction."""
+        return not asked or self._matches(self.string_body(asked), spelled(text))
+
+    def string_matches(self, text: str, pattern: str) -> bool:
+        """Whether a string matches a pattern of the document."""
+        return self._matches(self._patterns[pattern], spelled(text))
+
+    def domain(self, asked: Conjunction, limit: int) -> Domain:
+        """The values that satisfy a conjunction as normal JSON texts, or MANY if there are `limit` or more.
+
+        Raises `ConstraintError` where that cannot be told.
+        """
+        found: set[str] = set()
+        for branch in self.branches.of(asked):
+            part = self._branch_domain(branch, limit)
+            if part is MANY or len(found | part) >= limit:
+                return MANY
+            found |= part
+        return frozenset(found)
+
+    def _branch_domain(self, branch: Branch, limit: int) -> Domain:
+        found: set[str] = set()
+        if branch.kinds & NUMBERS and _constants(branch) is None:
+            numbers = self.numbers.count_up_to(number_facts(branch), limit)
+            if numbers is None or len(numbers) >= limit:
+                return MANY
+            found.update(normal(str(number).encode()) for number in numbers)
+            branch = Branch(branch.clauses, branch.kinds - NUMBERS)
+        values = self._compact
+        tried = 4 * limit + 16
+        listed = texts(values.liveness, values.branch(branch, ""), tried)
+        found.update(map(normal, listed))
+        if len(found) >= limit:
+            return MANY
+        if len(listed) == tried:
+            origin = self.owner(branch, "", ())
+            raise ConstraintError(
+                f"uniqueItems cannot be enforced at {origin}: it cannot be told whether there are {limit} values.",
+                pointer=origin.pointer,
+                keyword="uniqueItems",
+            )
+        return frozenset(found)
+
+    @property
+    def _compact(self) -> Values:
+        """The same values with one text each, as far as possible."""
+        if self._normal_values is None:
+            plain = Options(whitespace="compact", formats=self.options.formats, objects=self.options.objects)
+            self._normal_values = Values(self.document, plain, self.arena)
+        return self._normal_values
+
+    _normal_values: Values | None = None
+
+    def _disjoint(self, one: Subschema, other: Subschema) -> bool:
+        """Whether no value satisfies both; may say False while that very question is being decided."""
+        pair = frozenset((one, other))
+        if pair in self._comparing:
+            return False
+        self._comparing.add(pair)
+        try:
+            return not self.liveness.alive(self.of(conjunction(one, other), one.pointer))
+        finally:
+            self._comparing.discard(pair)
+
+    def _format(self, name: str) -> Term:
+        if name not in self._formats:
+            self._formats[name] = format_term(name, self.arena, self.text.one_of)
+        return self._formats[name]
 
     def _meet_patterns(self) -> None:
         """Every pattern of the document, so that one that cannot be enforced is refused when compiling."""
         for schema in self.document.reachable:
-            if not schema.has("pattern") or schema.get("pattern") in self._patterns:
-                continue
-            pattern = schema.get("pattern")
-            place = f"{schema.pointer}/pattern"
-            try:
-                term = lower(parse_ecma(pattern), self.arena, self.text.one_of, search=True, tagged=False)
-            except ConstraintError as error:
-                message = f"The pattern at {place} cannot be used: {error}"
-                raise ConstraintError(message, pointer=place, keyword="pattern") from None
-            self._patterns[pattern] = term
+            places = dict.fromkeys(schema.get("patternProperties", {}), f"{schema.pointer}/patternProperties")
+            if schema.has("pattern"):
+                places[schema.get("pattern")] = f"{schema.pointer}/pattern"
+            for pattern, place in places.items():
+                if pattern not in self._patterns:
+                    self._patterns[pattern] = self._lowered(pattern, place)
 
-    def _constants(self, branch: Branch, place: str, kinds: tuple[str, ...], listed: list[Constant]) -> Term:
-        admitted = [constant for constant in listed if facts.type_of(constant.value) in kinds]
-        terms = [self._constant_strings(branch, [c for c in admitted if isinstance(c.value, str)])]
-        for constant in admitted:
-            kind = facts.type_of(constant.value)
-            if kind == "number":
-                terms.append(self._constant_number(branch, constant))
-            elif kind in ("null", "boolean"):
-                word = {None: b"null", True: b"true", False: b"false"}[constant.value]
-                terms.append(self.arena.tag(constant.origin, self.arena.literal(word)))
-            elif kind != "string":
-                # An array or object constant is a schema with a constant for each part.
-                terms.append((self._array if kind == "array" else self._object)(branch, place, kind, constant))
-        return self.arena.alt(terms)
-
-    def _constant_strings(self, branch: Branch, listed: list[Constant]) -> Term:
-        if not listed:
-            return self.arena.empty
-        texts = [constant.value for constant in listed]
-        body = self._inside_string(branch)
-        if any(schema.has(keyword) for schema in branch for keyword in ("pattern", "minLength", "maxLength")):
-            texts = [text for text in texts if self._matches(body, spelled(text))]
-        term = self.text.quoted(self.text.literals(texts)) if texts else self.arena.empty
-        return self.arena.tag(listed[0].origin, term, "<string>" if len(texts) > 1 else "")
+    def _lowered(self, pattern: str, place: str) -> Term:
+        try:
+            return lower(parse_ecma(pattern), self.arena, self.text.one_of, search=True, tagged=False)
+        except ConstraintError as error:
+            message = f"The pattern {pattern!r} at {place} cannot be used: {error}"
+            raise type(error)(message, pointer=place, keyword=place.rpartition("/")[2]) from None
 
     def _matches(self, term: Term, data: bytes) -> bool:
         for byte in data:
@@ -203,81 +323,59 @@ class Values:
             term = moves[0][1]
         return term.nullable
 
-    def _constant_number(self, branch: Branch, constant: Constant) -> Term:
-        value = Decimal(constant.value)
-        if facts.integers_only(branch) and value != value.to_integral_value():
-            return self.arena.empty
-        return self.arena.tag(constant.origin, self.numbers.exactly(value, constant.pointer))
 
-    def _array(self, branch: Branch, place: str, kind: str, constant: Constant | None = None) -> Term:
-        arena = self.arena
-        length = facts.bounds(branch, "minItems", "maxItems")
-        origin = facts.owner(branch, place, "items", "maxItems", "minItems", "type")
-        asked = facts.item_conjunction(self.document, branch)
-        item = self.of(asked, _place_below(asked, place))
-        opening, closing = (arena.tag(origin, arena.literal(mark)) for mark in (b"[", b"]"))
-        space = arena.tag(origin, self.layout.space)
-        comma = arena.tag(origin, arena.concat([space, arena.literal(b","), self.layout.after_comma]))
-        if constant is not None:
-            items = self._constant_items(constant, asked, comma)
-            fits = length.low <= len(constant.value) and (length.high is None or len(constant.value) <= length.high)
-            return arena.concat([opening, space, items, space, closing]) if fits else arena.empty
-        if length.high is not None and length.low > length.high:
-            return arena.empty
-        options = []
-        if length.low == 0:
-            options.append(closing)
-        if length.high != 0:
-            most = None if length.high is None else length.high - 1
-            more = arena.tag(origin, arena.repeat(arena.seq(comma, item), max(length.low - 1, 0), most))
-            options.append(arena.concat([item, more, space, closing]))
-        return arena.concat([opening, space, arena.alt(options)])
-
-    def _constant_items(self, constant: Constant, asked: Conjunction, comma: Term) -> Term:
-        parts: list[Term] = []
-        for index, value in enumerate(constant.value):
-            item = self._part(constant, f"{constant.pointer}/{index}", value, asked)
-            parts += [comma, item] if parts else [item]
-        return self.arena.concat(parts)
-
-    def _part(self, constant: Constant, pointer: str, value: Any, asked: Conjunction) -> Term:
-        exactly = self.document.constant(pointer, value)
-        return self.of((exactly, *asked), pointer)
-
-    def _object(self, branch: Branch, place: str, kind: str, constant: Constant | None = None) -> Term:
-        arena = self.arena
-        found = facts.object_facts(self.document, branch, self.options)
-        origin = facts.owner(branch, place, "properties", "additionalProperties", "required", "type")
-        extra = None if found.extra is None else self.of(found.extra, _place_below(found.extra, place))
-        required = frozenset(found.required)
-        declared = {name: (said, where) for name, said, where in found.members}
-        if constant is not None:
-            members, missing = self._constant_members(constant, declared, found.extra)
-            extra = None
-            if missing or required - constant.value.keys():
-                return arena.empty
-        else:
-            members = [
-                Member(name, self.of(said, where), Origin(where), name in required, late=where.endswith("/required"))
-                for name, (said, where) in declared.items()
-            ]
-        rule = Members(self.text, self.layout, tuple(members), extra, origin, self.options.key_order == "any")
-        opening = arena.tag(origin, arena.literal(b"{"))
-        return arena.seq(opening, arena.call(rule, Progress()))
-
-    def _constant_members(
-        self, constant: Constant, declared: dict[str, tuple[Conjunction, str]], extra: Conjunction | None
-    ) -> tuple[list[Member], bool]:
-        """The members of an object constant, and whether one of them is forbidden."""
-        members = []
-        for name, value in constant.value.items():
-            said = declared[name][0] if name in declared else extra
-            if said is None:
-                return [], True
-            pointer = f"{constant.pointer}/{escape(name)}"
-            members.append(Member(name, self._part(constant, pointer, value, said), constant.origin, required=True))
-        return members, False
+_TYPE_NAMES = {
+    "object": "object",
+    "array": "array",
+    "string": "string",
+    "integer": "integer",
+    "fraction": "number",
+    "true": "boolean",
+    "false": "boolean",
+    "null": "null",
+}
 
 
-def _place_below(asked: Conjunction, place: str) -> str:
-    return asked[0].pointer if asked else place  # any value, anywhere below: one place, so that recursion closes
+def number_facts(branch: Branch) -> NumberFacts:
+    """What the clauses of a branch say about numbers, constants aside."""
+    kinds = branch.kinds & NUMBERS
+    integer = None if len(kinds) == 2 else "integer" in kinds
+    lows = [clause for clause in branch.clauses if isinstance(clause, Bound) and clause.lower]
+    highs = [clause for clause in branch.clauses if isinstance(clause, Bound) and not clause.lower]
+    low = max(lows, key=lambda clause: (clause.value, clause.exclusive), default=None)
+    high = min(highs, key=lambda clause: (clause.value, not clause.exclusive), default=None)
+    multiples = [clause for clause in branch.clauses if isinstance(clause, Multiple)]
+    return NumberFacts(
+        integer=integer,
+        low=low.value if low else None,
+        low_exclusive=bool(low and low.exclusive),
+        high=high.value if high else None,
+        high_exclusive=bool(high and high.exclusive),
+        multiples=tuple(dict.fromkeys(clause.of for clause in multiples if clause.positive)),
+        not_multiples=tuple(dict.fromkeys(clause.of for clause in multiples if not clause.positive)),
+        excluded=tuple(_of_type(_excluded(branch), "number")),
+    )
+
+
+def _constants(branch: Branch) -> list[Scalar] | None:
+    """The scalars that every enum and const of the branch admits and none excludes, None if it has neither."""
+    listed: list[Scalar] | None = None
+    for clause in branch.clauses:
+        if isinstance(clause, Constants) and clause.positive:
+            admitted = set(clause.values)
+            listed = [value for value in (clause.values if listed is None else listed) if value in admitted]
+    excluded = set(_excluded(branch))
+    return None if listed is None else [value for value in listed if value not in excluded]
+
+
+def _excluded(branch: Branch) -> list[Scalar]:
+    denied = [clause for clause in branch.clauses if isinstance(clause, Constants) and not clause.positive]
+    return [value for clause in denied for value in clause.values]
+
+
+def _of_type(scalars: Iterable[Scalar], kind: str) -> list[Any]:
+    return [value for named, value in scalars if named == kind]
+
+
+def _speaks_of_strings(branch: Branch) -> bool:
+    return any(isinstance(clause, (Length, Pattern, Format)) for clause in branch.clauses)

@@ -1,0 +1,291 @@
+"""The members of an object: in declared or any order, required ones, undeclared ones, no name twice.
+
+`MembersRule` is what remains of an object after some of its members. Its arguments are a `Progress`: the declared members
+written or passed, the undeclared names written, how many there are, and which existential demands are met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+
+from engine.automaton.arena import Arena
+from engine.automaton.liveness import Liveness, texts
+from engine.automaton.terms import UNKNOWN, Captured, Hole, Term
+from engine.errors import Origin
+from engine.grammar.json_schema.layout import Layout
+from engine.grammar.json_schema.strings import JsonText, spelled, unspelled
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member with a known name.
+
+    `values[s]`: its value if it is to meet the demands `s`; s empty: as it is. `late`: required but not declared, so it
+    comes among the undeclared ones.
+    """
+
+    name: str
+    values: dict[frozenset[int], Term]
+    origin: Origin
+    required: bool
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Extra:
+    """Undeclared members whose names are in `names` (without quotes) and whose values are `value`; they meet `meets`."""
+
+    names: Term
+    value: Term
+    meets: frozenset[int]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectPlan:
+    """All about the members of an object. `low` to `high` members; `demands` existential demands must be met."""
+
+    members: tuple[Member, ...]
+    extras: tuple[Extra, ...]
+    low: int
+    high: int | None
+    demands: int
+    origin: Origin
+    any_order: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an object is written.
+
+    `done`: bit i is set if member i was written or passed; `used`: undeclared names; `count`: members written, where that
+    matters; `met`: demands that are met.
+    """
+
+    done: int = 0
+    used: frozenset[bytes | Hole] = frozenset()
+    started: bool = False
+    count: int = 0
+    met: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """The name of an undeclared member is being written."""
+
+    before: Progress
+    extra: int
+
+
+class MembersRule:
+    """The rest of an object, from after `{` or after a member's value, up to and with `}`."""
+
+    def __init__(self, text: JsonText, layout: Layout, plan: ObjectPlan, liveness: Liveness) -> None:
+        self.name = f"members of {plan.origin.pointer or 'the root'}"
+        self.text = text
+        self.layout = layout
+        self.plan = plan
+        self.liveness = liveness
+        self._named = frozenset(spelled(member.name) for member in plan.members)
+        self._names: dict[tuple[int, frozenset[bytes | Hole]], Term] = {}
+
+    def nullable(self, args: Progress) -> bool:
+        """An object always ends with `}`."""
+        return False
+
+    def body(self, arena: Arena, args: Progress) -> Term:
+        """The next member, or the end."""
+        following = [part for index in self._candidates(args) for part in self._member(arena, args, index)]
+        following += self._undeclared(arena, args)
+        # Which names are free after one that was not remembered depends on what it was.
+        next_one = arena.uncertain if UNKNOWN in args.used else arena.alt(following)
+        if args.started:
+            comma = self._tagged(arena, arena.seq(arena.literal(b","), self.layout.after_comma))
+            next_one = arena.seq(comma, next_one)
+        options = [next_one]
+        if self._may_end(args):
+            options.append(self._tagged(arena, arena.literal(b"}")))
+        return arena.seq(self._tagged(arena, self.layout.space), arena.alt(options))
+
+    def core(self, arena: Arena, args: Progress) -> Term:
+        """As few members as must still come, in one of the orders that are allowed."""
+        return self._ending(arena, args, tuple(self._left(args)))
+
+    def after(self, arena: Arena, args: Naming, text: Captured) -> Term:
+        """After the name of an undeclared member and its quotation mark: its value, then the rest."""
+        before, extra = args.before, self.plan.extras[args.extra]
+        used = before.used
+        if text is UNKNOWN:
+            used = used | {UNKNOWN}
+        elif isinstance(text, bytes):
+            used = used | {spelled(unspelled(text.removesuffix(b'"')))}
+        rest = arena.call(self, replace(self._counted(before, extra.meets), done=self._late(before), used=used))
+        return arena.concat([self._colon(arena, extra.origin), extra.value, rest])
+
+    def parts(self, arena: Arena, args: Progress) -> Iterable[Term]:
+        """Everything an object is made of."""
+        yield from (self.layout.space, self.layout.after_comma, self.layout.after_colon, arena.literal(b'{},:"'))
+        for member in self.plan.members:
+            yield self.text.literal(member.name)
+            yield from member.values.values()
+        for extra in self.plan.extras:
+            yield from (extra.names, extra.value)
+
+    def forget(self, args: Progress | Naming) -> Progress | Naming:
+        """The undeclared names written so far do not show in a picture."""
+        if isinstance(args, Naming):
+            return Naming(replace(args.before, used=frozenset()), args.extra)
+        return replace(args, used=frozenset())
+
+    def words(self, args: Progress) -> str:
+        """The members that may come, shortly."""
+        names = [f'"{self.plan.members[index].name}"' for index in self._left(args)]
+        shown = ", ".join(names[:3] + (["…"] if len(names) > 3 or self.plan.extras else []))
+        return f"{', ' if args.started and shown else ''}{shown} }}"
+
+    @cached_property
+    def _declared(self) -> int:
+        """The set of the members that come in declared order."""
+        return sum(1 << index for index, member in enumerate(self.plan.members) if not member.late)
+
+    @cached_property
+    def _is_counted(self) -> bool:
+        return self.plan.low > 0 or self.plan.high is not None
+
+    def _left(self, args: Progress) -> list[int]:
+        return [index for index in range(len(self.plan.members)) if not args.done >> index & 1]
+
+    def _owed(self, args: Progress) -> list[int]:
+        return [index for index in self._left(args) if self.plan.members[index].required]
+
+    def _room(self, args: Progress) -> int | None:
+        """How many members may come that are not required; None: any number."""
+        return None if self.plan.high is None else self.plan.high - args.count - len(self._owed(args))
+
+    def _may_end(self, args: Progress) -> bool:
+        fits = not self._is_counted or args.count >= self.plan.low
+        return fits and not self._owed(args) and len(args.met) == self.plan.demands
+
+    def _candidates(self, args: Progress) -> list[int]:
+        """Members that may come next: in declared order none may pass a required one."""
+        room = self._room(args)
+        candidates = []
+        for index in self._left(args):
+            member = self.plan.members[index]
+            if member.required or room is None or room > 0:
+                candidates.append(index)
+            if member.required and not member.late and not self.plan.any_order:
+                # The late ones stand last: all of them are behind this one.
+                break
+        return candidates
+
+    def _undeclared(self, arena: Arena, args: Progress) -> Iterator[Term]:
+        room = self._room(args)
+        waiting = not self.plan.any_order and any(self._declared >> index & 1 for index in self._owed(args))
+        if waiting or (room is not None and room <= 0):
+            return
+        quote = self._tagged(arena, arena.literal(b'"'))
+        for index, extra in enumerate(self.plan.extras):
+            if not extra.meets & args.met:
+                name = arena.capture(self, Naming(args, index), self._names_left(arena, index, args.used))
+                yield arena.seq(quote, name)
+
+    def _counted(self, args: Progress, meets: frozenset[int]) -> Progress:
+        """One more member is written."""
+        count = args.count
+        if self._is_counted:
+            # Without an upper bound only whether the lower one is reached matters.
+            count = count + 1 if self.plan.high is not None else min(count + 1, self.plan.low)
+        return replace(args, started=True, count=count, met=args.met | meets)
+
+    def _late(self, args: Progress) -> int:
+        """Once an undeclared name is written, the declared ones have been passed."""
+        return args.done if self.plan.any_order else args.done | self._declared
+
+    def _following(self, args: Progress, index: int, meets: frozenset[int]) -> Progress:
+        done = args.done | 1 << index
+        if not self.plan.any_order:
+            done |= self._declared if self.plan.members[index].late else (1 << index) - 1
+        return replace(self._counted(args, meets), done=done)
+
+    def _member(self, arena: Arena, args: Progress, index: int) -> Iterator[Term]:
+        member = self.plan.members[index]
+        for meets, value in member.values.items():
+            if not meets & args.met:
+                rest = arena.call(self, self._following(args, index, meets))
+                yield arena.concat([self._key(arena, member), value, rest])
+
+    def _key(self, arena: Arena, member: Member) -> Term:
+        name = arena.tag(member.origin, self.text.quoted(self.text.literal(member.name)), f'"{member.name}"')
+        return arena.seq(name, self._colon(arena, member.origin))
+
+    def _colon(self, arena: Arena, origin: Origin) -> Term:
+        colon = arena.concat([self.layout.space, arena.literal(b":"), self.layout.after_colon])
+        return arena.tag(origin, colon)
+
+    def _names_left(self, arena: Arena, extra: int, used: frozenset[bytes | Hole]) -> Term:
+        """An undeclared name that is not used yet, with its closing quotation mark."""
+        key = (extra, used)
+        if key not in self._names:
+            plan = self.plan.extras[extra]
+            name = arena.seq(self._free(arena, extra, used), arena.literal(b'"'))
+            self._names[key] = arena.tag(plan.origin, name, "<another name>")
+        return self._names[key]
+
+    def _free(self, arena: Arena, extra: int, used: frozenset[bytes | Hole]) -> Term:
+        taken = self._named | {name for name in used if isinstance(name, bytes)}
+        forbidden = self.text.literals(unspelled(name) for name in taken)
+        return arena.both([self.plan.extras[extra].names, arena.complement(forbidden)])
+
+    def _tagged(self, arena: Arena, term: Term) -> Term:
+        return arena.tag(self.plan.origin, term)
+
+    def _ending(self, arena: Arena, args: Progress, left: tuple[int, ...]) -> Term:
+        """The rest of the object with the members of `left` in this order, then undeclared ones, as few as possible."""
+        if not left:
+            return self._filled(arena, args, 0)
+        index, later = left[0], left[1:]
+        member = self.plan.members[index]
+        options = [] if member.required else [self._ending(arena, args, later)]
+        room = self._room(args)
+        if member.required or room is None or room > 0:
+            for meets, value in member.values.items():
+                if not meets & args.met and (member.required or meets or self._is_short(args)):
+                    rest = self._ending(arena, self._following(args, index, meets), later)
+                    options.append(self._written(arena, args, self._key(arena, member), value, rest))
+        return arena.alt(options)
+
+    def _is_short(self, args: Progress) -> bool:
+        return self._is_counted and args.count < self.plan.low
+
+    def _filled(self, arena: Arena, args: Progress, first: int) -> Term:
+        """Undeclared members from the kinds `first` on until the object may end, with names that are not used."""
+        if self._may_end(args):
+            return arena.literal(b"}")
+        room = self._room(args)
+        if first == len(self.plan.extras) or room == 0:
+            return arena.empty
+        options = [self._filled(arena, args, first + 1)]
+        extra = self.plan.extras[first]
+        helps = self._is_short(args) or extra.meets
+        name = next(iter(texts(self.liveness, self._free(arena, first, args.used), 1)), None) if helps else None
+        if name is not None and not extra.meets & args.met:
+            used = args.used | {spelled(unspelled(name))}
+            key = arena.seq(arena.literal(b'"' + name + b'"'), self._colon(arena, extra.origin))
+            rest = self._filled(arena, replace(self._counted(args, extra.meets), used=used), first)
+            options.append(self._written(arena, args, key, extra.value, rest))
+        return arena.alt(options)
+
+    def _written(self, arena: Arena, args: Progress, key: Term, value: Term, rest: Term) -> Term:
+        comma = [arena.literal(b",")] if args.started else []
+        return arena.concat([*comma, key, value, rest])
+
+
+def subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
+    """All subsets, the empty one first."""
+    listed = list(items)
+    for size in range(len(listed) + 1):
+        yield from map(frozenset, combinations(listed, size))
