@@ -91,6 +91,7 @@ class MembersRule:
         self.liveness = liveness
         self._named = frozenset(spelled(member.name) for member in plan.members)
         self._names: dict[tuple[int, frozenset[bytes | Hole]], Term] = {}
+        self._keys: dict[str, Term] = {}
 
     def nullable(self, args: Progress) -> bool:
         """An object always ends with `}`."""
@@ -219,8 +220,12 @@ class MembersRule:
                 yield arena.concat([self._key(arena, member), value, rest])
 
     def _key(self, arena: Arena, member: Member) -> Term:
-        name = arena.tag(member.origin, self.text.quoted(self.text.literal(member.name)), f'"{member.name}"')
-        return arena.seq(name, self._colon(arena, member.origin))
+        """A member's name and colon, in every spelling; made once."""
+        if member.name not in self._keys:
+            quoted = self.text.quoted(self.text.literal(member.name))
+            name = arena.tag(member.origin, quoted, f'"{member.name}"')
+            self._keys[member.name] = arena.seq(name, self._colon(arena, member.origin))
+        return self._keys[member.name]
 
     def _colon(self, arena: Arena, origin: Origin) -> Term:
         colon = arena.concat([self.layout.space, arena.literal(b":"), self.layout.after_colon])
@@ -255,7 +260,7 @@ class MembersRule:
             for meets, value in member.values.items():
                 if not meets & args.met and (member.required or meets or self._is_short(args)):
                     rest = self._ending(arena, self._following(args, index, meets), later)
-                    options.append(self._written(arena, args, self._key(arena, member), value, rest))
+                    options.append(_written(arena, args, spelled(member.name), value, rest))
         return arena.alt(options)
 
     def _is_short(self, args: Progress) -> bool:
@@ -274,14 +279,15 @@ class MembersRule:
         name = next(iter(texts(self.liveness, self._free(arena, first, args.used), 1)), None) if helps else None
         if name is not None and not extra.meets & args.met:
             used = args.used | {spelled(unspelled(name))}
-            key = arena.seq(arena.literal(b'"' + name + b'"'), self._colon(arena, extra.origin))
             rest = self._filled(arena, replace(self._counted(args, extra.meets), used=used), first)
-            options.append(self._written(arena, args, key, extra.value, rest))
+            options.append(_written(arena, args, name, extra.value, rest))
         return arena.alt(options)
 
-    def _written(self, arena: Arena, args: Progress, key: Term, value: Term, rest: Term) -> Term:
-        comma = [arena.literal(b",")] if args.started else []
-        return arena.concat([*comma, key, value, rest])
+
+def _written(arena: Arena, args: Progress, name: bytes, value: Term, rest: Term) -> Term:
+    """A member in its shortest spelling, with the rest."""
+    key = (b"," if args.started else b"") + b'"' + name + b'":'
+    return arena.seq(arena.literal(key), arena.seq(value, rest))
 
 
 def subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
