@@ -42,10 +42,11 @@ class Document:
     """All subschemas of one schema document.
 
     Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document, unless
-    `report_unsupported`: then unsupported keywords are listed in `unenforced`.
+    `report_unsupported`: then unsupported keywords are listed in `unenforced`. Validation begins `at` a pointer; the rest
+    is there to be referred to.
     """
 
-    def __init__(self, root: Any, report_unsupported: bool = False) -> None:
+    def __init__(self, root: Any, report_unsupported: bool = False, at: str = "") -> None:
         self.value = root
         self.draft = self._draft(root)
         self.unenforced: list[Unenforced] = []
@@ -55,7 +56,7 @@ class Document:
         self._resources: dict[str, str] = {}
         self._anchors: dict[str, str] = {}
         self._index(root, "", "")
-        self.root = self.at("")
+        self.root = self.at(at)
         self.reachable = list(self._walk())
 
     def at(self, pointer: str) -> Subschema:
