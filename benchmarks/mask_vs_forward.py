@@ -12,10 +12,10 @@ from __future__ import annotations
 import sys
 from statistics import mean, median
 
-from engine.constraint import compile_source
 from engine.decoding.decoder import Decoder
 from engine.decoding.records import Step
 from engine.examples import EXAMPLES, Example
+from engine.grammar.sources import compile_source
 from engine.masking import Masker
 from engine.model import load_model
 from engine.model.model import Model

@@ -19,12 +19,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from engine.constraint import Constraint, compile_source
+from engine.constraint import Constraint
 from engine.decoding.errors import DecodingError, TraceError
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Step, Trace
 from engine.decoding.trace import load_trace, save_trace
 from engine.errors import ConstraintError
 from engine.examples import EXAMPLES
+from engine.grammar.sources import compile_source
 from engine.masking import Masker
 from engine.model import ModelError, load_model
 

@@ -12,6 +12,7 @@ from typing import Literal
 from engine.automaton import explain
 from engine.automaton.automaton import Automaton
 from engine.errors import Origin
+from engine.findings import Finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Report:
 
     `not_enforced`: keywords left out because the caller allowed that. `notes`: restrictions of the language options, in
     words. `unsatisfiable`: pointers of parts that no value satisfies.
+    Of a provider request also: whose it is, the pointer at which the constraint was found, and what that provider would
+    refuse or do differently.
     """
 
     kind: str
@@ -37,6 +40,9 @@ class Report:
     not_enforced: tuple[Unenforced, ...] = ()
     notes: tuple[str, ...] = ()
     unsatisfiable: tuple[str, ...] = ()
+    provider: str = ""
+    found_at: str = ""
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ class Constraint:
     Methods that visit new states raise `BudgetError` when the constraint's budget is used up.
     """
 
-    kind: Literal["json_schema", "regex", "choices"]
+    kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text"]
     automaton: Automaton
     report: Report = field(repr=False)
 

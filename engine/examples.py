@@ -170,7 +170,7 @@ EXAMPLES: tuple[Example, ...] = (
         "ISO date (regex)",
         "A small automaton that can be drawn whole: months and days fan out and meet again.",
         "On which date did Apollo 11 land on the Moon? Answer in the form YYYY-MM-DD.",
-        ConstraintSource("regex", r"(19|20)\d\d-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])"),
+        ConstraintSource("regex", r"(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"),
     ),
     Example(
         "Settings line (regex)",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import streamlit as st
-from engine.automaton.explore import DrawnGraph, draw
 
-from engine.constraint import Constraint, compile_source
+from engine.automaton.explore import DrawnGraph, draw
+from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError
-from engine.grammar import spans
+from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 
@@ -40,9 +40,12 @@ def masked(source: ConstraintSource, _vocabulary: Vocabulary) -> Masker | Constr
 def drawn(source: ConstraintSource, path: bytes) -> DrawnGraph | None:
     """The automaton with the state after `path` as the current one; None if there is no such constraint or state."""
     constraint = compiled(source)
-    if isinstance(constraint, ConstraintError) or constraint.advance(constraint.start, path) is None:
+    if isinstance(constraint, ConstraintError):
         return None
-    return draw(constraint, path)
+    try:
+        return draw(constraint, path)
+    except (ConstraintError, ValueError):  # out of budget; a path that another version of the engine recorded
+        return None
 
 
 @st.cache_data(max_entries=64, show_spinner=False, hash_funcs=_KEY)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 from dataclasses import dataclass
@@ -10,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from engine.model import ModelError, load_model
+
 if TYPE_CHECKING:
-    from engine.model import Model
+    from engine.model.model import Model
 
 
 @dataclass
@@ -35,22 +36,12 @@ class Loading:
     def load(self) -> None:
         """Load the model; for a thread of its own."""
         try:
-            from engine.model import (
-                ModelError,
-                load_model,
-            )  # torch comes with it: seconds that the first page doesn't wait
-        except ImportError as error:
-            self.problem = f"The model's libraries can't be loaded: {error}. Run the setup again."
-            return
-        try:
             self.model = load_model(progress=self.note)
         except ModelError as error:
             self.problem = str(error)
         except Exception:
             logging.getLogger(__name__).exception("The model could not be loaded")
             self.problem = "The model could not be loaded; the server's log says why."
-        gc.collect()
-        gc.freeze()  # what was loaded stays for good: no collection needs to look at it again
 
 
 @st.cache_resource(show_spinner=False)

@@ -9,13 +9,17 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from engine.decoding.decoder import Decoder
 from engine.decoding.errors import DecodingError
 from engine.decoding.records import RunSpec, Step, Trace
 from engine.errors import ConstraintError
 from engine.masking import Masker
-from engine.model import Model, ModelError
+from engine.model import ModelError
+
+if TYPE_CHECKING:  # torch comes with it
+    from engine.model.model import Model
 
 KEPT_CACHES = 3  # families of runs that keep their KV cache; older ones keep their records
 KEPT_RUNS = 20

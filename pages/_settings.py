@@ -5,7 +5,7 @@ Every field keeps what was typed for the whole session, right or wrong; errors s
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import streamlit as st
 
@@ -13,9 +13,11 @@ from engine.budget import Budget
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
 from engine.errors import ConstraintError
 from engine.examples import EXAMPLES
-from engine.model import Model
 from pages._constraints import compiled, masked, said
 from visualizations.notice import notice
+
+if TYPE_CHECKING:  # torch comes with it
+    from engine.model.model import Model
 
 MAX_PROMPT = 100_000  # characters; longer ones are refused before they are tokenised
 KINDS = {"json_schema": "Schema", "regex": "Regex", "none": "None"}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
-from engine.automaton.explore import DrawnGraph
 
+from engine.automaton.explore import DrawnGraph
 from engine.decoding.records import ConstraintSource, FinishReason, RunSpec, Step, Trace
 from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
-from engine.model import Model
 from pages import _link
 from pages._constraints import compiled, drawn, masked, places
 from pages._session import Visit, never, sampled
@@ -23,7 +22,10 @@ from visualizations.notice import notice
 from visualizations.schema_text import schema_text, spans_of
 from visualizations.search import Found, found_tokens
 from visualizations.timeline import steps_table, timeline
-from visualizations.tokens import prose, token_strip, visible
+from visualizations.tokens import prose, token_strip
+
+if TYPE_CHECKING:  # torch comes with it
+    from engine.model.model import Model
 
 SEARCH_ROWS = 20
 _FINISH: dict[FinishReason, tuple[str, str, Literal["blue", "orange", "gray"]]] = {
@@ -205,7 +207,7 @@ def _selection(visit: Visit, graph: DrawnGraph) -> str:
     kind, number = visit.selected[:1], visit.selected[1:]
     if kind == "e" and number.isdigit() and int(number) < len(graph.edges):
         edge = graph.edges[int(number)]
-        return f"Edge from {edge.source} to {edge.target} on {visible(edge.label)}" + (
+        return f"Edge from {edge.source} to {edge.target} on {prose(edge.label)}" + (
             ", allowed now" if edge.allowed_now else ""
         )
     state = next((s for s in graph.states if str(s.id) == number), None)
@@ -272,7 +274,7 @@ def _matches(text: str, trace: Trace, step: Step, model: Model) -> Iterator[Foun
         yield Found(token_id, token, why.allowed, "" if why.allowed else why.reason)
 
 
-def heading(visit: Visit, model: Model | None) -> None:
+def heading(visit: Visit) -> None:
     """What is shown: the run, whether it is live, and the link to it."""
     run = visit.run
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):

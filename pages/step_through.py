@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from engine.decoding.records import RunSpec
 from engine.examples import EXAMPLES
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link, _settings
@@ -13,6 +14,7 @@ from pages._viewer import heading, masks, viewer
 from visualizations.notice import notice
 
 FOLLOW = 0.35  # seconds between two looks at a worker or at the model's loading
+WITHOUT = "Recorded traces, automata and the checks of your constraint work without one."
 
 
 def visit_of_session() -> Visit:
@@ -59,15 +61,17 @@ def start() -> None:
     spec = _settings.current()
     if model is None or visit.busy or _settings.problem(spec, model):
         return
-    kind = _settings.KINDS[spec.constraint.kind] if spec.constraint else "free"
-    how = (
-        "greedy"
-        if spec.sampler.temperature == 0
-        else f"temperature {spec.sampler.temperature:g}, seed {spec.sampler.seed}"
-    )
-    visit.start(f"{st.session_state['example'] or kind}, {how}", model, spec, masks(model)(spec))
-    if visit.run is not None:
+    visit.start(title_of(spec), model, spec, masks(model)(spec))
+    if not visit.problem:
         st.query_params[_link.PARAMETER] = _link.pack(spec, 0)
+
+
+def title_of(spec: RunSpec) -> str:
+    """How the list of runs names a run of `spec`."""
+    same = next((e.name for e in EXAMPLES if e.spec() == spec), None)
+    name = same or ("free run" if spec.constraint is None else f"own {_settings.KINDS[spec.constraint.kind].lower()}")
+    sampler = spec.sampler
+    return f"{name}, " + (f"temperature {sampler.temperature:g}, seed {sampler.seed}" if sampler.temperature else "greedy")
 
 
 def restart() -> None:
@@ -77,21 +81,16 @@ def restart() -> None:
 
 
 def model_status() -> None:
-    """How far the model is; looks again until it is there, then draws the page anew."""
+    """How far the model is; looks again until that is decided, then draws the page anew."""
     state = loading()
-    if state.busy:
-        st.session_state["waited"] = True
-        st.progress(state.share, text=f"Loading the model: {state.phase}")
-    elif st.session_state.pop("waited", False):
+    if st.session_state["awaited"] and not state.busy:
         st.rerun()
-    elif state.problem:
-        notice(
-            f"No model: {state.problem}\nRecorded traces, automata and the checks of your constraint work without one.",
-            key="no_model",
-            kind="warning",
-        )
+    if state.busy:
+        st.progress(state.share, text=f"Loading the model: {state.phase}")
     elif state.model is not None:
         st.caption(f"{state.model.name} · {state.model.vocabulary.size:,} tokens · {state.model.device}")
+    else:
+        notice(f"No model: {state.problem}\n{WITHOUT}", key="no_model", kind="warning")
 
 
 def view() -> None:
@@ -99,7 +98,9 @@ def view() -> None:
     visit = visit_of_session()
     if visit.busy and visit.settle():
         st.rerun()
-    viewer(visit, loading().model, restart)
+    model = loading().model
+    heading(visit)
+    viewer(visit, model, restart)
 
 
 def run_linked(visit: Visit) -> None:
@@ -116,12 +117,14 @@ def run_linked(visit: Visit) -> None:
         visit.forward_until(lambda made: made.index >= step)
 
 
+st.session_state["awaited"] = loading().busy
 visit = visit_of_session()
 model = loading().model
 with st.sidebar:
-    st.fragment(model_status, run_every=FOLLOW if loading().busy else None)()
+    st.fragment(model_status, run_every=FOLLOW if st.session_state["awaited"] else None)()
     _settings.sidebar(model, on_example=show_example, on_start=start, busy=visit.busy)
 run_linked(visit)
+if visit.run is None and not visit.problem:
+    start()  # an example without a recorded trace, and the model is there by now
 notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
-heading(visit, model)
 st.fragment(view, run_every=FOLLOW if visit.busy else None, key="view")()

@@ -15,10 +15,10 @@ from typing import Any
 
 import graphviz
 import pygraphviz
-from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 
+from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 from visualizations.theme import Callback, register
-from visualizations.tokens import prose, visible
+from visualizations.tokens import prose
 
 _LABEL = 22  # characters of an edge's label in the picture; the whole is in its tooltip and in the text twin
 _LOCK = threading.Lock()
@@ -88,7 +88,7 @@ def layout(source: str) -> Layout:
 
 def short(label: str) -> str:
     """An edge's label as it fits the picture, white space visible."""
-    shown = visible(label) if label != "any character" else label
+    shown = prose(label)
     return shown if len(shown) <= _LABEL else shown[: _LABEL - 1] + "…"
 
 
@@ -102,13 +102,13 @@ def in_words(graph: DrawnGraph) -> str:
             f"Current state {current.id}{_if(current.accepting, ', accepting')}: what remains is {prose(current.label)}"
         )
         lines += [
-            f"  {visible(e.label)} leads to {_name(names, e.target)}"
+            f"  {prose(e.label)} leads to {_name(names, e.target)}"
             for e in graph.edges
             if e.source == current.id and e.allowed_now
         ]
     path = [e for e in graph.edges if e.on_path]
-    lines += ["Path taken:", *(f"  {e.source} {visible(e.label)} {e.target}" for e in path)] if path else []
-    lines += ["All edges drawn:", *(f"  {e.source} {visible(e.label)} {e.target}" for e in graph.edges)]
+    lines += ["Path taken:", *(f"  {e.source} {prose(e.label)} {e.target}" for e in path)] if path else []
+    lines += ["All edges drawn:", *(f"  {e.source} {prose(e.label)} {e.target}" for e in graph.edges)]
     return "\n".join(lines)
 
 
@@ -121,6 +121,8 @@ def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
     x, y, radius = placed.nodes[state.id]
     marks = _if(state.current, ", current") + _if(state.accepting, ", accepting")
     title = f"state {state.id}{marks}; what remains: {prose(state.label)}"
+    if state.more:
+        title += f"; {state.more} more edges lead out of the picture"
     if state.origin is not None:
         title += f"; part {prose(str(state.origin))}"
     return {
@@ -131,6 +133,7 @@ def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
         "accepting": state.accepting,
         "current": state.current,
         "path": state.on_path,
+        "more": state.more,
         "title": title,
     }
 
@@ -139,6 +142,8 @@ def _edge(edge: DrawnEdge, place: Drawn) -> dict[str, Any]:
     points, tip, label_at = place
     marks = _if(edge.allowed_now, ", allowed now") + _if(edge.on_path, ", path taken")
     return {
+        "source": edge.source,
+        "target": edge.target,
         "d": _path(points),
         "tip": tip,
         "from": points[-1] if points else None,
@@ -147,7 +152,7 @@ def _edge(edge: DrawnEdge, place: Drawn) -> dict[str, Any]:
         "allowed": edge.allowed_now,
         "path": edge.on_path,
         "chain": edge.chain,
-        "title": f"{edge.source} to {edge.target} on {visible(edge.label)}{marks}",
+        "title": f"{edge.source} to {edge.target} on {prose(edge.label)}{marks}",
     }
 
 

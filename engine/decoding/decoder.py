@@ -12,8 +12,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from engine.constraint import Constraint, compile_source
 
+from engine.constraint import Constraint
 from engine.decoding.errors import ChoiceError, DecodingError
 from engine.decoding.forward import Forward
 from engine.decoding.observe import Ranking, candidates, entropy, token_bytes, token_name, top2_gap
@@ -22,6 +22,7 @@ from engine.decoding.sampler import Bools, Distributions, Draw, distributions, d
 from engine.decoding.spec import run_id
 from engine.decoding.trace import tidy
 from engine.errors import Origin
+from engine.grammar.sources import compile_source
 from engine.masking import Masker, TokenMask
 
 if TYPE_CHECKING:

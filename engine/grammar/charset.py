@@ -107,6 +107,10 @@ ALL = CharSet.from_ranges([(0, LAST)])
 ASCII = CharSet.from_ranges([(0, 0x7F)])
 
 
+ADDED_FOLDINGS = {"\u1fd3": "\u0390", "\u1fe3": "\u03b0", "\ufb05": "\ufb06"}
+"""Simple foldings that came with Unicode 15.1, whatever version Python's tables have."""
+
+
 def fold_case(members: CharSet) -> CharSet:
     """The set with every character that equals one of its members under Unicode simple case folding."""
     added = [(code, code) for code, others in _case_variants().items() if code in members for code in others]
@@ -129,6 +133,8 @@ def _simple_folding(character: str) -> str:
     `str.casefold` is the full folding, which differs where it gives several characters. There the simple folding is the
     lower case if that is one character (`ẞ` to `ß`), and else there is none.
     """
+    if character in ADDED_FOLDINGS:
+        return ADDED_FOLDINGS[character]
     folded = character.casefold()
     if len(folded) == 1:
         return folded

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from engine.errors import ConstraintError, Origin
 from engine.masking.memory import MASK_BYTES, Memory, Walked
 from engine.masking.token_mask import Bits, TokenMask, bits_of
-from engine.masking.walk import SPELLABLE, UNSPELLABLE, Ints, walk
+from engine.masking.walk import SPELLABLE, UNSPELLABLE, Ints, allow_ended, walk
 from engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -214,10 +214,10 @@ class Masker:
 
     def _allow_ended(self, ended: Ints, bits: Bits) -> None:
         """Set the bits of tokens that end in states whose spelling was not decided before."""
-        for node, state in ended.tolist():
-            if self._spellable(state):
-                for token_id in self.vocabulary.trie.ids(node):
-                    bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
+        for state in np.unique(ended[:, 1]).tolist():
+            self._spellable(state)
+        trie = self.vocabulary.trie
+        allow_ended(ended, self._spelling, trie.token_start, trie.token_ids, bits)
 
     def _decide(self, state: int, walked: Walked) -> TokenMask:
         """The mask of a state for which some tokens must be tried from the state itself."""

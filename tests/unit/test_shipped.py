@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from engine.constraint import compile_source
 from engine.decoding.records import Trace
 from engine.decoding.spec import spec_from_dict, spec_to_dict
 from engine.examples import EXAMPLES, Example, example
+from engine.grammar.sources import compile_source
 from engine.shipped import FOLDER, SHIPPED, TOLERANCE, differences, shipped_names, shipped_trace
 
 

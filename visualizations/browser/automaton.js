@@ -28,6 +28,7 @@ function state(s, data) {
   g.append(make("circle", { cx: s.x, cy: s.y, r: s.r }))
   if (s.accepting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r - 3.5 }))
   g.append(make("text", { x: s.x, y: s.y }, s.id))
+  if (s.more) g.append(make("text", { x: s.x, y: s.y - s.r - 8, class: "more" }, `+${s.more}`))
   return g
 }
 
@@ -67,8 +68,15 @@ function steer(svg, layer, data, view) {
     const [w, h] = size(), s = data.states.find(t => t.current)
     fit()
     if (!s || view.k > 0.85) return
-    view.k = 1
-    view.x = w * 0.4 - s.x; view.y = data.height < h - 40 ? (h - data.height) / 2 + 10 : h / 2 - s.y
+    // as much around it as can still be read: the states one edge away, the current one always inside
+    const near = data.edges.filter(e => e.source === s.id || e.target === s.id)
+    const around = data.states.filter(t => t === s || near.some(e => e.source === t.id || e.target === t.id))
+    const xs = around.map(t => t.x), ys = around.map(t => t.y)
+    const left = Math.min(...xs) - 40, right = Math.max(...xs) + 40, top = Math.min(...ys) - 40, bottom = Math.max(...ys) + 40
+    view.k = Math.min(1, Math.max(0.8, Math.min(w / (right - left), h / (bottom - top))))
+    const inside = (low, high, at, room) => Math.min(Math.max((room - (high + low) * view.k) / 2, 60 - at * view.k), room - 60 - at * view.k)
+    view.x = (right - left) * view.k > w ? w * 0.35 - s.x * view.k : inside(left, right, s.x, w)
+    view.y = inside(top, bottom, s.y, h)
     show()
   }
   svg.onwheel = event => {

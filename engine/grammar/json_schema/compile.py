@@ -30,11 +30,13 @@ def compile_json_schema(
     formats: Literal["enforce", "annotate"] = "enforce",
     on_unsupported: Literal["error", "report"] = "error",
     max_whitespace: int = 64,
+    at: str = "",
     budget: Budget = DEFAULT_BUDGET,
 ) -> Constraint:
     """The constraint whose texts are the JSON values that satisfy a schema.
 
-    `schema` is a dict, a bool or JSON text; the options are those of `Options`. Raises `ConstraintError` with a JSON
+    `schema` is a dict, a bool or JSON text; the options are those of `Options`, `at` is the
+    pointer of the part to begin with. Raises `ConstraintError` with a JSON
     Pointer for a schema that is malformed, uses a keyword that is not enforced, or is unsatisfiable as a whole;
     `BudgetError` for one beyond the budget.
     """
@@ -44,7 +46,7 @@ def compile_json_schema(
     arena = Arena(budget)
     arena.deadline = started + budget.seconds
     try:
-        document = Document(value, options)
+        document = Document(value, options, at)
         values = Values(document, options, arena)
         root = conjunction(document.root)
         space = values.layout.space

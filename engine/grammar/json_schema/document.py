@@ -51,10 +51,11 @@ class Document:
     """All subschemas of one schema document.
 
     Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document; with
-    `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out.
+    `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out. Validation begins at the
+    pointer `start`; the rest is there to be referred to.
     """
 
-    def __init__(self, root: Any, options: Options) -> None:
+    def __init__(self, root: Any, options: Options, start: str = "") -> None:
         self.value = root
         self.options = options
         self.draft = self._draft(root)
@@ -65,7 +66,7 @@ class Document:
         self._anchors: dict[str, str] = {}
         self._dynamic: dict[str, list[str]] = {}
         self._index(root)
-        self.root = self.at("")
+        self.root = self.at(start)
         self.reachable = list(self._walk())
 
     def at(self, pointer: str) -> Subschema:

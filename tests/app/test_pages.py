@@ -1,0 +1,159 @@
+"""Every page opens; bad input gets one message in place and stays where it was typed."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+import pages._model
+from engine.decoding.records import ConstraintSource, RunSpec
+from engine.shipped import shipped_names
+from pages import _link
+from tests.app.conftest import APP, PageModel, notices, opened, sent, wait_for
+
+PAGES = sorted(f"pages/{path.name}" for path in (Path(APP).parent / "pages").glob("[!_]*.py"))
+BOOLEAN = ConstraintSource(
+    "json_schema", '{"type": "object", "properties": {"a": {"type": "boolean"}}, "required": ["a"]}'
+)
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize("page", PAGES)
+def test_opens_without_a_model(page: str) -> None:
+    at = opened()
+    at.switch_page(page).run()
+    assert not at.exception
+
+
+@pytest.mark.usefixtures("no_model")
+def test_shows_a_recorded_trace_at_an_interesting_step() -> None:
+    at = opened()
+    visit = at.session_state["visit"]
+    assert visit.run.recorded == shipped_names()[0]
+    assert visit.step.argmax_masked
+    assert sent(at, "strip")[0]["current"] == visit.position
+    assert sent(at, "automaton")[0]["states"]
+    assert "no such file or folder" in notices(at)
+    assert at.button(key="start").disabled
+
+
+@pytest.mark.usefixtures("no_model")
+def test_a_recorded_trace_replays_without_a_model() -> None:
+    at = opened()
+    at.button(key="first").click().run()
+    assert sent(at, "strip")[0]["current"] == 0
+    at.button(key="step").click().run()
+    at.button(key="next_sampled").click().run()
+    step = at.session_state["visit"].step
+    assert step.index >= 2
+    assert step.kind == "sampled"
+    at.button(key="last").click().run()
+    assert at.button(key="step").disabled
+    assert not at.exception
+
+
+BAD = [
+    pytest.param("json_schema", '{"type": "object",\n  "properties": }', ["line 2", "column"], id="invalid JSON"),
+    pytest.param(
+        "json_schema", '{"properties": {"a": {"propertyNames": {}}}}', ["/properties/a"], id="unsupported keyword"
+    ),
+    pytest.param("json_schema", '{"type": "string", "minLength": 3, "maxLength": 2}', [""], id="unsatisfiable"),
+    pytest.param("regex", "(a|b", ["position"], id="broken regex"),
+    pytest.param("json_schema", "[" * 5_000_000, ["5.0 MB", "limit"], id="5 MB"),
+    pytest.param("json_schema", " ", ["no constraint yet"], id="empty"),
+]
+
+
+@pytest.mark.usefixtures("fake_model")
+@pytest.mark.parametrize(("kind", "text", "said"), BAD)
+def test_bad_constraint_is_told_in_place(kind: str, text: str, said: list[str]) -> None:
+    at = opened()
+    at.segmented_control(key="kind").set_value(kind).run()
+    at.text_area(key=kind).set_value(text).run()
+    assert not at.exception
+    message = notices(at)
+    assert message
+    assert all(part in message for part in said), message
+    assert at.text_area(key=kind).value == text
+    assert at.button(key="start").disabled
+    at.text_area(key="prompt").set_value("still here").run()
+    assert at.text_area(key=kind).value == text
+
+
+@pytest.mark.usefixtures("fake_model")
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [("  ", "The prompt is empty"), ("word " * 2000, "tokens"), ("x" * 200_000, "are the limit")],
+    ids=["empty", "longer than the context", "enormous"],
+)
+def test_bad_prompt_is_told_in_place(prompt: str, said: str) -> None:
+    at = opened()
+    at.text_area(key="prompt").set_value(prompt).run()
+    assert not at.exception
+    assert said in notices(at)
+    assert at.text_area(key="prompt").value == prompt
+    assert at.button(key="start").disabled
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_hostile_text_is_sent_as_data_only() -> None:
+    at = opened()
+    hostile = '{"[x](http://example.invalid)<img src=x onerror=alert(1)>": '
+    at.text_area(key="json_schema").set_value(hostile).run()
+    markup = "".join(str(element.value) for kind in ("markdown", "caption", "html") for element in at.get(kind))
+    assert "onerror" not in markup
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_runs_to_a_valid_end_and_branches() -> None:
+    at = opened(run=_link.pack(RunSpec("Say something.", BOOLEAN, max_tokens=60), 0))
+    visit = at.session_state["visit"]
+    assert visit.run.trace.spec.constraint == BOOLEAN
+    for _ in range(5):
+        at.button(key="step").click().run()
+    assert visit.position == 5
+    at.button(key="back").click().run()
+    assert sent(at, "strip")[0]["current"] == 4
+    at.button(key="to_end").click().run()
+    wait_for(lambda: not visit.worker or not visit.worker.busy)
+    at.run()
+    assert visit.run.trace.finish in ("complete", "limit")
+    assert not at.exception
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_a_run_is_cancelled(fake_model: PageModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    extend = fake_model.extend
+    monkeypatch.setattr(fake_model, "extend", lambda *given, **more: (time.sleep(0.05), extend(*given, **more))[1])
+    at = opened(run=_link.pack(RunSpec("Say something.", None, max_tokens=500), 0))
+    visit = at.session_state["visit"]
+    monkeypatch.setattr(
+        fake_model, "_logits", lambda ids: [0.0] * 65 + [9.0] + [0.0] * (fake_model.vocabulary.size - 66)
+    )
+    at.button(key="to_end").click().run()
+    assert visit.busy
+    at.button(key="cancel").click().run()
+    wait_for(lambda: not visit.worker or not visit.worker.busy)
+    at.run()
+    assert visit.run.trace.finish == "cancelled"
+    assert 0 < len(visit.run.trace.steps) < 500
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize(
+    "parameter", ["1.!!!", "9.abc", "", "1." + "A" * 200_000], ids=["noise", "version", "empty", "long"]
+)
+def test_a_damaged_link_says_so(parameter: str) -> None:
+    at = opened(run=parameter)
+    assert not at.exception
+    assert "link" in notices(at)
+    assert at.session_state["visit"].run is not None
+
+
+@pytest.mark.usefixtures("no_model")
+def test_the_page_says_what_the_model_is_doing() -> None:
+    pages._model.loading.clear()
+    at = opened()
+    assert "No model" in notices(at)

@@ -1,0 +1,98 @@
+"""A real server and a real browser: the app as a visitor meets it, with the bundled model.
+
+Chromium is `$CHROME`, `chromium` or `google-chrome`. Where there is none these tests skip, except in CI. Screenshots
+go to tests/artefacts/.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARTEFACTS = ROOT / "tests" / "artefacts"
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+
+
+@dataclass(frozen=True)
+class Server:
+    """A running app: its address and its process."""
+
+    url: str
+    process: subprocess.Popen[bytes]
+
+
+def chromium() -> str | None:
+    """The browser's path."""
+    named = os.environ.get("CHROME")
+    found = [shutil.which(name) for name in ([named] if named else []) + ["chromium", "google-chrome"]]
+    return next((path for path in found if path), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[object]:
+    """Chromium, started once."""
+    path = chromium()
+    if path is None:
+        reason = "no Chromium: install chromium or google-chrome, or name one in $CHROME"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="session")
+def server(browser: object, model: object) -> Iterator[Server]:
+    """The app on a free port; `model` makes sure that there is one, or skips."""
+    with AppServer() as running:
+        yield running
+
+
+class AppServer:
+    """`streamlit run app.py` on a free port, with the project's own configuration; ended when the block is left."""
+
+    def __init__(self, **environment: str) -> None:
+        with socket.socket() as free:
+            free.bind(("localhost", 0))
+            port = free.getsockname()[1]
+        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
+        self.server = Server(f"http://localhost:{port}", process)
+
+    def __enter__(self) -> Server:
+        until = time.monotonic() + 60
+        while time.monotonic() < until and self.server.process.poll() is None:
+            try:
+                with urllib.request.urlopen(f"{self.server.url}/_stcore/health", timeout=1):
+                    return self.server
+            except OSError:
+                time.sleep(0.1)
+        self.__exit__()
+        raise RuntimeError("the server did not start")
+
+    def __exit__(self, *_: object) -> None:
+        self.server.process.terminate()
+        self.server.process.wait(20)

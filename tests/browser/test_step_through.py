@@ -1,0 +1,151 @@
+"""A visitor plays with Step-through in Chromium."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+
+from engine.examples import example
+from tests.browser.conftest import ARTEFACTS, SIZES, Server
+
+pytestmark = [pytest.mark.browser, pytest.mark.model]
+
+EXAMPLE = "Person record"
+WAIT = 60_000  # ms; the first run compiles and prefills
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Any]:
+    """A fresh tab at the desktop's size. Fails the test on a script error or a request that leaves the machine."""
+    width, height = SIZES["desktop"]
+    page = browser.new_page(viewport={"width": width, "height": height})
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.on("request", lambda request: broken.append(request.url) if leaves(request.url) else None)
+    page.goto(server.url)
+    page.locator(".chip.current").wait_for(timeout=WAIT)
+    yield page
+    page.close()
+    assert not broken
+
+
+def leaves(url: str) -> bool:
+    return not url.startswith(("http://localhost", "ws://localhost", "data:", "blob:"))
+
+
+def ready(page: Any) -> None:
+    """Until the model is there."""
+    page.get_by_role("button", name="Start run").and_(page.locator(":enabled")).wait_for(timeout=WAIT)
+
+
+def press(page: Any, name: str) -> None:
+    page.locator(f".st-key-{name} button").click()
+
+
+def shows_step(page: Any, index: int) -> None:
+    page.wait_for_function(
+        """index => {
+          const hosts = [...document.querySelectorAll('*')].filter(e => e.shadowRoot)
+          const strip = hosts.map(h => h.shadowRoot.querySelector('.strip')).find(Boolean)
+          return strip && [...strip.querySelectorAll('.chip')].findIndex(c => c.classList.contains('current')) === index
+        }""",
+        arg=index,
+        timeout=WAIT,
+    )
+
+
+def output(page: Any) -> str:
+    """The output as the strip shows it, white space as it is."""
+    shown = page.locator(".strip .chip:not(.end)").all_text_contents()
+    return "".join(shown).replace("␣", " ").replace("⏎", "\n")
+
+
+def keep(page: Any, name: str) -> None:
+    ARTEFACTS.mkdir(exist_ok=True)
+    page.screenshot(path=str(ARTEFACTS / f"{name}.png"))
+
+
+def test_something_real_is_on_screen_before_the_model(page: Any) -> None:
+    page.get_by_text("Recorded trace").first.wait_for(timeout=WAIT)
+    assert page.locator("tr.masked").count() > 0
+    keep(page, "opening")
+
+
+def test_plays_a_run_to_a_valid_object(page: Any) -> None:
+    ready(page)
+    page.get_by_role("combobox", name="Example").click()
+    page.get_by_role("option", name=EXAMPLE, exact=True).click()
+    press(page, "start")
+    page.get_by_text("Live", exact=True).wait_for(timeout=WAIT)
+    for index in range(1, 6):
+        press(page, "step")
+        shows_step(page, index)
+    press(page, "back")
+    shows_step(page, 4)
+    keep(page, "back-at-step-4")
+    press(page, "to_end")
+    page.get_by_text("Complete", exact=True).wait_for(timeout=WAIT)
+    jsonschema.validate(json.loads(output(page)), json.loads(example(EXAMPLE).constraint.text))
+    first = output(page)
+
+    page.locator(".strip .chip").nth(4).click()
+    shows_step(page, 4)
+    page.locator("tr.takes").first.click()
+    page.get_by_text("branch of").first.wait_for(timeout=WAIT)
+    shows_step(page, 4)
+    press(page, "to_end")
+    page.get_by_text("Complete", exact=True).wait_for(timeout=WAIT)
+    branch = output(page)
+    assert branch != first
+    jsonschema.validate(json.loads(branch), json.loads(example(EXAMPLE).constraint.text))
+    keep(page, "branch-complete")
+
+    page.get_by_role("combobox", name="Runs").click()
+    page.get_by_role("option").filter(has_text="greedy").first.click()
+    page.wait_for_function("() => true")
+    page.locator(".strip .chip").first.wait_for()
+
+
+def test_the_keyboard_steps(page: Any) -> None:
+    start = page.locator(".chip.current").get_attribute("aria-label")
+    page.keyboard.press("Home")
+    shows_step(page, 0)
+    page.keyboard.press("ArrowRight")
+    shows_step(page, 1)
+    page.keyboard.press("ArrowRight")
+    shows_step(page, 2)
+    page.keyboard.press("ArrowLeft")
+    shows_step(page, 1)
+    assert page.locator(".chip.current").get_attribute("aria-label") != start
+
+
+def test_a_run_is_cancelled_in_the_browser(page: Any) -> None:
+    ready(page)
+    press(page, "start")
+    page.get_by_text("Live", exact=True).wait_for(timeout=WAIT)
+    press(page, "to_end")
+    press(page, "cancel")
+    page.get_by_text("Cancelled", exact=True).first.wait_for(timeout=WAIT)
+
+
+def test_states_are_selected_in_the_picture(page: Any) -> None:
+    page.locator("g.s").last.click(force=True)
+    page.get_by_text("what remains is").first.wait_for(timeout=WAIT)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
+    width, height = SIZES[size]
+    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page.goto(server.url)
+    page.locator(".chip.current").wait_for(timeout=WAIT)
+    page.locator("g.current").wait_for(timeout=WAIT)
+    keep(page, f"step-through-{scheme}-{size}")
+    overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    page.close()
+    assert overflow <= 0
