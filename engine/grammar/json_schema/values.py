@@ -7,6 +7,8 @@ it is not visited and recursion is a rule that calls itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from engine.automaton.arena import Arena
@@ -166,7 +168,7 @@ class Values:
         facts = number_facts(branch)
         if constants is not None:
             origin = self.owner(branch, place, (Constants,))
-            listed = [value for value in _of_type(constants, "number") if facts.admits(value)]
+            listed = [value for value in _of_type(constants, "number") if _admits(facts, value)]
             exactly = [self.numbers.exactly(value, origin.pointer) for value in dict.fromkeys(listed)]
             return self.arena.tag(origin, self.arena.alt(exactly), "<number>" if len(exactly) > 1 else "")
         origin = self.owner(branch, place, (Multiple, Bound))
@@ -355,6 +357,22 @@ def number_facts(branch: Branch) -> NumberFacts:
         not_multiples=tuple(dict.fromkeys(clause.of for clause in multiples if not clause.positive)),
         excluded=tuple(_of_type(_excluded(branch), "number")),
     )
+
+
+def _admits(facts: NumberFacts, value: Decimal) -> bool:
+    """Whether a number satisfies the facts."""
+    if facts.integer is not None and (value == value.to_integral_value()) != facts.integer:
+        return False
+    if facts.low is not None and (value < facts.low or (facts.low_exclusive and value == facts.low)):
+        return False
+    if facts.high is not None and (value > facts.high or (facts.high_exclusive and value == facts.high)):
+        return False
+    multiples = all(_is_multiple(value, of) for of in facts.multiples)
+    return multiples and not any(_is_multiple(value, of) for of in facts.not_multiples)
+
+
+def _is_multiple(value: Decimal, of: Decimal) -> bool:
+    return Fraction(value) % Fraction(of) == 0
 
 
 def _constants(branch: Branch) -> list[Scalar] | None:
