@@ -39,6 +39,9 @@ from engine.budget import Budget
 from engine.errors import BudgetError, Origin
 
 
+Data = bytes  # within the class, `bytes` is a constructor
+
+
 class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
@@ -89,20 +92,20 @@ class Arena:
         if not members:
             return self.empty
         if members & (members - 1) == 0:
-            return self.literal(bytes([members.bit_length() - 1]))
+            return self.literal(Data([members.bit_length() - 1]))
         return self._intern((Bytes, members), False, members=members)
 
-    def literal(self, data: bytes) -> Term:
+    def literal(self, data: Data) -> Term:
         """A fixed byte string."""
         return self._intern((Literal, data), False, data=data) if data else self.epsilon
 
-    def words(self, words: Iterable[bytes]) -> Term:
+    def words(self, words: Iterable[Data]) -> Term:
         """One of several byte strings."""
         listed = tuple(sorted(set(words)))
         listed = self._word_lists.setdefault(listed, listed)
         return self.slice_of_words(listed, 0, len(listed), 0)
 
-    def slice_of_words(self, words: tuple[bytes, ...], low: int, high: int, depth: int) -> Term:
+    def slice_of_words(self, words: tuple[Data, ...], low: int, high: int, depth: int) -> Term:
         if low == high:
             return self.empty
         if high - low == 1:

@@ -190,7 +190,8 @@ class _Explorer:
 
     def _ends(self, target: int) -> list[int]:
         """The states in which a character that has begun may end."""
-        pending, ends, seen = [target], {}, {target}
+        pending, seen = [target], {target}
+        ends: dict[int, None] = {}
         while pending:
             state = pending.pop()
             if not self._is_continuation(state):

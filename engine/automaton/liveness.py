@@ -299,7 +299,7 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
     best = liveness.shortest(term)
     pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
     while pending and len(found) < limit:
-        length, _, text, rest = heappop(pending)
+        _, _, text, rest = heappop(pending)
         if rest is None:
             found.append(text)
             continue

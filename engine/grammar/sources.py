@@ -19,9 +19,10 @@ def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Co
     options: dict[str, Any] = dict(source.options)
     if budget is not None:
         options["budget"] = budget
-    compilers = {"json_schema": compile_json_schema, "regex": compile_regex}
     try:
-        return compilers[source.kind](source.text, **options)
+        if source.kind == "regex":
+            return compile_regex(source.text, **options)
+        return compile_json_schema(source.text, **options)
     except TypeError as error:
         if "keyword argument" not in str(error):
             raise

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from engine.automaton.terms import Term
 from engine.errors import ConstraintError, Origin
-from engine.grammar.json_schema.clauses import All, Conjunction, Contains, ItemCount, Items, Unique, deny
+from engine.grammar.json_schema.clauses import (
+    All,
+    Conjunction,
+    Contains,
+    Demand,
+    ItemCount,
+    Items,
+    Unique,
+    deny,
+    limits,
+)
 from engine.grammar.json_schema.conjunction import Branch, conjunction
 from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.domain import Domain, can_differ
@@ -37,13 +47,11 @@ class _Reader:
     def __init__(self, values: Values, branch: Branch, place: str) -> None:
         self.values = values
         self.place = place
-        self.items = [clause for clause in branch.clauses if isinstance(clause, Items)]
-        self.contains = [clause for clause in branch.clauses if isinstance(clause, Contains)]
-        self.unique = [clause for clause in branch.clauses if isinstance(clause, Unique)]
-        counts = [clause for clause in branch.clauses if isinstance(clause, ItemCount)]
+        self.items = branch.all(Items)
+        self.contains = branch.all(Contains)
+        self.unique = branch.all(Unique)
         self.first = max((len(clause.first) for clause in self.items), default=0)
-        self.low = max((clause.low for clause in counts), default=0)
-        self.high = min((clause.high for clause in counts if clause.high is not None), default=None)
+        self.low, self.high = limits(branch.all(ItemCount))
         self.origin = values.owner(branch, place, (Items, ItemCount, Contains, Unique))
 
     def repetition(self) -> Term:
@@ -70,7 +78,7 @@ class _Reader:
         if unique and any(clause.low > 1 for clause in self.contains):
             pointer = f"{self.origin.pointer}/uniqueItems"
             raise ConstraintError(
-                f"uniqueItems together with minContains above 1 (at {pointer}) is not enforced: it could end in a trap.",
+                f"uniqueItems together with minContains above 1 (at {pointer}) is not enforced.",
                 pointer=pointer,
                 keyword="uniqueItems",
             )
@@ -102,7 +110,7 @@ class _Reader:
         """The term of an item."""
         asked = list(self._asked(item.index))
         for number in sorted(item.counts):
-            asked += self.contains[number].asked
+            asked.extend(self.contains[number].asked)
         for number in sorted(item.excludes):
             asked += deny(self.contains[number].asked)
         for text in sorted(item.unlike):
@@ -118,7 +126,7 @@ class _Reader:
 
     def _asked(self, index: int) -> Conjunction:
         """What all clauses ask of the item at an index."""
-        asked = []
+        asked: list[Demand] = []
         for clause in self.items:
             if index < len(clause.first):
                 asked += clause.first[index]

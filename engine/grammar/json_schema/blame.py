@@ -9,13 +9,14 @@ from engine.grammar.json_schema.clauses import (
     Conjunction,
     Constants,
     Contains,
-    Items,
     ItemCount,
+    Items,
     Kinds,
     Length,
     MemberCount,
     Members,
     Required,
+    limits,
 )
 from engine.grammar.json_schema.conjunction import Branch, conjunction
 from engine.grammar.json_schema.document import Subschema
@@ -80,9 +81,9 @@ class _Blame:
         return list(found)
 
     def _branch(self, branch: Branch) -> ConstraintError | None:
-        constants = [c for c in branch.clauses if isinstance(c, Constants) and c.positive]
+        constants: list[Clause] = [clause for clause in branch.all(Constants) if clause.positive]
         if constants:
-            others = [c for c in branch.clauses if isinstance(c, (Length, Bound, Kinds)) and c not in constants]
+            others = [clause for clause in branch.clauses if isinstance(clause, (Length, Bound, Kinds))]
             return _conflict([*constants, *others], "no listed value satisfies the other keywords")
         crossed = [
             (_pair(branch, Length), "string"),
@@ -96,7 +97,7 @@ class _Blame:
         return self._items(branch) or self._members(branch) or self._rest(branch)
 
     def _items(self, branch: Branch) -> ConstraintError | None:
-        low = max((c.low for c in branch.clauses if isinstance(c, ItemCount)), default=0)
+        low, _ = limits(branch.all(ItemCount))
         if "array" not in branch.kinds:
             return None
         for clause in branch.clauses:
@@ -112,10 +113,8 @@ class _Blame:
     def _members(self, branch: Branch) -> ConstraintError | None:
         if "object" not in branch.kinds:
             return None
-        members = [clause for clause in branch.clauses if isinstance(clause, Members)]
-        for required in branch.clauses:
-            if not isinstance(required, Required):
-                continue
+        members = branch.all(Members)
+        for required in branch.all(Required):
             for name in required.names:
                 said = [
                     demand
@@ -134,27 +133,25 @@ class _Blame:
 
     def _rest(self, branch: Branch) -> ConstraintError | None:
         """No single pair to blame: all that is said about the types that are left."""
-        spoken = [clause for clause in branch.clauses if not isinstance(clause, Kinds)]
+        spoken: list[Clause] = [clause for clause in branch.clauses if not isinstance(clause, Kinds)]
         return _conflict(spoken, "nothing satisfies them together") if spoken else None
 
     def _alive(self, asked: Conjunction) -> bool:
         return self.values.liveness.alive(self.values.of(asked, ""))
 
 
-def _pair(branch: Branch, kind: type) -> list[Clause]:
+def _pair(branch: Branch, kind: type[Length] | type[ItemCount] | type[MemberCount]) -> list[Clause]:
     """The clauses with the greatest lower and the least upper bound, if those cross."""
-    clauses = [clause for clause in branch.clauses if isinstance(clause, kind)]
-    highs = [clause for clause in clauses if clause.high is not None]
-    if not clauses or not highs:
+    counts: list[Length | ItemCount | MemberCount] = [*branch.all(kind)]
+    low, high = limits(counts)
+    if high is None or low <= high:
         return []
-    low = max(clauses, key=lambda clause: clause.low)
-    high = min(highs, key=lambda clause: clause.high)
-    return [low, high] if low.low > high.high else []
+    return [next(c for c in counts if c.low == low), next(c for c in counts if c.high == high)]
 
 
 def _bounds(branch: Branch) -> list[Clause]:
-    lows = [clause for clause in branch.clauses if isinstance(clause, Bound) and clause.lower]
-    highs = [clause for clause in branch.clauses if isinstance(clause, Bound) and not clause.lower]
+    lows = [clause for clause in branch.all(Bound) if clause.lower]
+    highs = [clause for clause in branch.all(Bound) if not clause.lower]
     if not lows or not highs:
         return []
     low, high = max(lows, key=lambda clause: clause.value), min(highs, key=lambda clause: clause.value)

@@ -1,13 +1,13 @@
 """What a schema demands of a value, one small record per demand.
 
-A `Clause` is a condition that a keyword puts on values of one JSON type (values of other types satisfy it) or on the type
-itself. The keywords of a schema become clauses here; so does the violation of a clause, which is again a conjunction of
+A `Clause` is a condition that a keyword puts on values of one JSON type (values of other types satisfy it) or on the
+type itself. The keywords of a schema become clauses; so does the violation of a clause, which is again a conjunction of
 clauses: the negation of a schema is the alternative of its clauses' violations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -89,12 +89,23 @@ class Constants:
 
 
 @dataclass(frozen=True, slots=True)
-class Length:
-    """A string has `low` to `high` characters."""
+class Count:
+    """Something is there `low` to `high` times (None: any number)."""
 
     origin: Origin
     low: int
     high: int | None
+
+
+def limits(counts: Sequence[Count]) -> tuple[int, int | None]:
+    """The bounds that all counts leave."""
+    highs = [count.high for count in counts if count.high is not None]
+    return max((count.low for count in counts), default=0), min(highs, default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Length(Count):
+    """A string has `low` to `high` characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +147,7 @@ class Multiple:
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """What the members of an object satisfy: named ones, those whose name matches a pattern, the rest (None: anything)."""
+    """What an object's members satisfy: those named, those whose name matches a pattern, the rest (None: anything)."""
 
     origin: Origin
     named: tuple[tuple[str, Conjunction], ...] = ()
@@ -153,12 +164,8 @@ class Required:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberCount:
+class MemberCount(Count):
     """An object has `low` to `high` members."""
-
-    origin: Origin
-    low: int
-    high: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +195,8 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class ItemCount:
+class ItemCount(Count):
     """An array has `low` to `high` items."""
-
-    origin: Origin
-    low: int
-    high: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,13 +266,17 @@ def violations(clause: Clause) -> Iterable[tuple[Clause, ...]]:
     elif isinstance(clause, Unique):
         yield Kinds(origin, frozenset(("array",))), Unique(origin, not clause.positive)
     elif isinstance(clause, (Pattern, Format)):
-        denied = type(clause)(origin, _named(clause), not clause.positive)
+        denied: Clause = (
+            Pattern(origin, clause.pattern, not clause.positive)
+            if isinstance(clause, Pattern)
+            else Format(origin, clause.name, not clause.positive)
+        )
         yield Kinds(origin, frozenset(("string",))), denied
     elif isinstance(clause, Bound):
         yield Kinds(origin, NUMBERS), Bound(origin, clause.value, not clause.lower, not clause.exclusive)
     elif isinstance(clause, Multiple):
         yield Kinds(origin, NUMBERS), Multiple(origin, clause.of, not clause.positive)
-    elif isinstance(clause, (Length, MemberCount, ItemCount)):
+    elif isinstance(clause, Count):
         kind = {Length: "string", MemberCount: "object", ItemCount: "array"}[type(clause)]
         for low, high in _outside(clause.low, clause.high):
             yield Kinds(origin, frozenset((kind,))), type(clause)(origin, low, high)
@@ -281,10 +288,6 @@ def violations(clause: Clause) -> Iterable[tuple[Clause, ...]]:
     else:
         for violation in _object_violations(clause):
             yield Kinds(origin, frozenset(("object",))), *violation
-
-
-def _named(clause: Pattern | Format) -> str:
-    return clause.pattern if isinstance(clause, Pattern) else clause.name
 
 
 def _outside(low: int, high: int | None) -> Iterable[tuple[int, int | None]]:

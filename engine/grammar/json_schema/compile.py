@@ -35,10 +35,9 @@ def compile_json_schema(
 ) -> Constraint:
     """The constraint whose texts are the JSON values that satisfy a schema.
 
-    `schema` is a dict, a bool or JSON text; the options are those of `Options`, `at` is the
-    pointer of the part to begin with. Raises `ConstraintError` with a JSON
-    Pointer for a schema that is malformed, uses a keyword that is not enforced, or is unsatisfiable as a whole;
-    `BudgetError` for one beyond the budget.
+    `schema` is a dict, a bool or JSON text; the options are those of `Options`, `at` is the pointer of the part
+    to begin with. Raises `ConstraintError` with a JSON Pointer for a schema that is malformed, uses a keyword that is
+    not enforced, or is unsatisfiable as a whole; `BudgetError` for one beyond the budget.
     """
     options = Options(key_order, whitespace, spelling, objects, formats, on_unsupported, max_whitespace)
     started = time.monotonic()

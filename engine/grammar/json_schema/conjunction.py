@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
+from typing import Literal, TypeVar
 
 from engine.errors import BudgetError, Origin
 from engine.grammar.json_schema.clauses import (
@@ -67,6 +67,8 @@ class Evaluated:
 
 NOTHING = Evaluated()
 
+SomeClause = TypeVar("SomeClause")
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:
@@ -75,6 +77,10 @@ class Branch:
     clauses: tuple[Clause, ...] = ()
     kinds: frozenset[str] = ALL_KINDS
     evaluated: Evaluated = field(default=NOTHING)
+
+    def all(self, kind: type[SomeClause]) -> list[SomeClause]:
+        """The clauses of one kind."""
+        return [clause for clause in self.clauses if isinstance(clause, kind)]
 
 
 def conjunction(*demands: Demand) -> Conjunction:
@@ -91,8 +97,8 @@ def _asks_nothing(demand: Demand) -> bool:
 class Branches:
     """Expands the conjunctions of one document.
 
-    `disjoint(one, other)` may say that no value satisfies two subschemas; then `oneOf` needs not deny the one beside the
-    other. It may always say False.
+    `disjoint(one, other)` may say that no value satisfies two subschemas; then `oneOf` needs not deny the one beside
+    the other. It may always say False.
     """
 
     def __init__(self, document: Document, disjoint: Callable[[Subschema, Subschema], bool]) -> None:
@@ -211,7 +217,7 @@ class Branches:
         return steps
 
     def _exactly_one(self, parts: list[Subschema]) -> tuple[Conjunction, ...]:
-        options = []
+        options: list[Conjunction] = []
         for index, part in enumerate(parts):
             others = [other for place, other in enumerate(parts) if place != index]
             denied = [Denied(other) for other in others if not self.disjoint(part, other)]
@@ -329,11 +335,15 @@ def _branch(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[B
     return [Branch(kept, kinds, evaluated)] if kinds else []
 
 
-WALKED = ["$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependentRequired", "dependencies", "enum", "const"]
+WALKED = frozenset(
+    ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
+    + ("dependentSchemas", "dependentRequired", "dependencies")
+)
+"""Keywords that are steps of their own; all others together are one."""
 
 
 def _in_walk_order(schema: Subschema) -> list[str]:
-    """Keywords with steps of their own as written, `properties` deciding the place of all others; allOf before anyOf."""
+    """Keywords with steps of their own as written, `properties` placing all others; allOf before anyOf."""
     written = list(schema.value) if isinstance(schema.value, dict) else []
     others = [keyword for keyword in written if keyword not in WALKED]
     own = "properties" if "properties" in others else (others[0] if others else "")

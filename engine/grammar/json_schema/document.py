@@ -1,7 +1,7 @@
 """The parts of a schema document: subschemas with their pointers, references resolved, every keyword met.
 
-`Document.at(pointer)` is the subschema there; `reachable` walks all that take part in validation, so that a keyword that
-cannot be enforced is refused when the constraint is compiled, wherever it stands.
+`Document.at(pointer)` is the subschema there; `reachable` walks all that take part in validation, so that a keyword
+that cannot be enforced is refused when the constraint is compiled, wherever it stands.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class Document:
     """All subschemas of one schema document.
 
     Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document; with
-    `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out. Validation begins at the
-    pointer `start`; the rest is there to be referred to.
+    `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out. Validation begins at
+    the pointer `start`; the rest is there to be referred to.
     """
 
     def __init__(self, root: Any, options: Options, start: str = "") -> None:

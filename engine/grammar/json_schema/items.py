@@ -45,7 +45,7 @@ class ArrayPlan:
 
     `item(item)`: the term of an item. `first`: items with a schema of their own. `unique`: no two items are equal;
     `repeats`: some two are. `barred(start, used)`: JSON texts that an item may not be, for then no different values
-    would be left for the others; None if there are none left already. `normal(text)`: one JSON text for all equal values.
+    would be left for the others; None if there are none left already. `normal(text)`: one JSON text per value.
     """
 
     item: Callable[[Item], Term]
@@ -64,8 +64,8 @@ class ArrayPlan:
 class Progress:
     """How far an array is written.
 
-    `index`: items written, up to the last that matters; `hits`: for each counted condition, how many items satisfied it,
-    likewise. `used`: the items written, where they must differ. `twin`: the item that is to come again; `repeated`: it has.
+    `index`: items written, up to the last that matters; `hits`: for each counted condition, how many items satisfied
+    it. `used`: the items written, where they must differ. `twin`: the item that is to come again; `repeated`: it has.
     """
 
     index: int = 0

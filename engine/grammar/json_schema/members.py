@@ -1,7 +1,7 @@
 """The members of an object: in declared or any order, required ones, undeclared ones, no name twice.
 
-`MembersRule` is what remains of an object after some of its members. Its arguments are a `Progress`: the declared members
-written or passed, the undeclared names written, how many there are, and which existential demands are met.
+`MembersRule` is what remains of an object after some of its members. Its arguments are a `Progress`: the declared
+members written or passed, the undeclared names written, how many there are, and which existential demands are met.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """Undeclared members whose names are in `names` (without quotes) and whose values are `value`; they meet `meets`."""
+    """Undeclared members: `names` (without quotes), their `value`, and the demands that they meet."""
 
     names: Term
     value: Term
@@ -61,8 +61,8 @@ class ObjectPlan:
 class Progress:
     """How far an object is written.
 
-    `done`: bit i is set if member i was written or passed; `used`: undeclared names; `count`: members written, where that
-    matters; `met`: demands that are met.
+    `done`: bit i is set if member i was written or passed; `used`: undeclared names; `count`: members written, where
+    that matters; `met`: demands that are met.
     """
 
     done: int = 0

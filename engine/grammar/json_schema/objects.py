@@ -12,12 +12,14 @@ from engine.grammar.json_schema.clauses import (
     All,
     Clause,
     Conjunction,
+    Demand,
     MemberCount,
     Members,
     Names,
     Pattern,
     Required,
     SomeMember,
+    limits,
 )
 from engine.grammar.json_schema.conjunction import Branch, conjunction
 from engine.grammar.json_schema.document import Subschema
@@ -49,9 +51,9 @@ class _Reader:
         self.values = values
         self.branch = branch
         self.place = place
-        self.members = self._all(Members)
-        self.asked_names = tuple(demand for clause in self._all(Names) for demand in clause.asked)
-        self.demands = self._all(SomeMember)
+        self.members = branch.all(Members)
+        self.asked_names = tuple(demand for clause in branch.all(Names) for demand in clause.asked)
+        self.demands = branch.all(SomeMember)
         self.patterns = tuple(dict.fromkeys(p for clause in self.members for p, _ in clause.patterns))
         self.closed = values.options.objects == "closed" and self._closes()
         if len(self.patterns) > MOST_PATTERNS or len(self.demands) > MOST_DEMANDS:
@@ -60,20 +62,16 @@ class _Reader:
 
     def plan(self) -> ObjectPlan:
         """The plan of the members."""
-        counts = self._all(MemberCount)
-        highs = [clause.high for clause in counts if clause.high is not None]
+        low, high = limits(self.branch.all(MemberCount))
         return ObjectPlan(
             members=tuple(self._declared()),
             extras=tuple(self._extras()),
-            low=max((clause.low for clause in counts), default=0),
-            high=min(highs, default=None),
+            low=low,
+            high=high,
             demands=len(self.demands),
             origin=self.values.owner(self.branch, self.place, (Members, Required, MemberCount, Names)),
             any_order=self.values.options.key_order == "any",
         )
-
-    def _all(self, kind: type) -> list:  # type: ignore[type-arg]
-        return [clause for clause in self.branch.clauses if isinstance(clause, kind)]
 
     def _closes(self) -> bool:
         """With closed objects: members are declared and nothing is said about the others."""
@@ -86,9 +84,9 @@ class _Reader:
             for name, asked in clause.named:
                 places.setdefault(name, _pointer(asked, f"{clause.origin.pointer}/properties/{escape(name)}"))
         required: dict[str, Origin] = {}
-        for clause in self._all(Required):
-            for name in clause.names:
-                required.setdefault(name, clause.origin)
+        for asking in self.branch.all(Required):
+            for name in asking.names:
+                required.setdefault(name, asking.origin)
         for name, pointer in places.items():
             yield self._member(name, pointer, Origin(pointer), name in required, late=False)
         for name, origin in required.items():
@@ -118,7 +116,7 @@ class _Reader:
 
     def _combined(self, name: str | None, matched: frozenset[str]) -> Conjunction:
         """What all clauses say of a member by name (None: named by none) and by the patterns that match it."""
-        said: list = []  # type: ignore[type-arg]
+        said: list[Demand] = []
         for clause in self.members:
             own = [asked for n, asked in clause.named if n == name]
             own += [asked for pattern, asked in clause.patterns if pattern in matched]

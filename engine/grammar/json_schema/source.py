@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from decimal import Decimal
 from typing import Any
 
@@ -20,8 +21,8 @@ WHITE_SPACE = re.compile(r"[ \t\n\r]*")
 def parse(text: str, budget: Budget) -> Any:
     """The value of a JSON text.
 
-    Raises `ConstraintError` with "line L, column C" for broken JSON, with a JSON Pointer for a name that occurs twice in
-    an object, and `BudgetError` for a text beyond the budget.
+    Raises `ConstraintError` with "line L, column C" for broken JSON, with a JSON Pointer for a name that occurs twice
+    in an object, and `BudgetError` for a text beyond the budget.
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > budget.source_bytes:
@@ -79,7 +80,7 @@ def unescape(token: str) -> str:
 
 
 def spans(text: str) -> dict[str, tuple[int, int]]:
-    """Where each part of a valid JSON text stands: JSON Pointer to (start, end) in code points, members with their name.
+    """Where each part of a valid JSON text stands, members with their name: pointer to (start, end) in code points.
 
     Raises `ConstraintError` for a name that occurs twice in one object.
     """
@@ -95,7 +96,7 @@ def _scan_value(text: str, position: int, pointer: str, start: int | None, found
         found[pointer] = (begin, begin)  # parts come in the order of the text; the end is filled in below
         end = (_scan_object if opener == "{" else _scan_array)(text, position, pointer, found)
     elif opener == '"':
-        _, end = json.decoder.scanstring(text, position + 1)
+        _, end = scanstring(text, position + 1)
     else:
         match = re.compile(r"[^\s,\]}]+").match(text, position)
         assert match is not None
@@ -108,7 +109,7 @@ def _scan_object(text: str, position: int, pointer: str, found: dict[str, tuple[
     position = _skip(text, position + 1)
     while text[position] != "}":
         start = position
-        name, position = json.decoder.scanstring(text, position + 1)
+        name, position = scanstring(text, position + 1)
         child = f"{pointer}/{escape(name)}"
         if child in found:
             raise ConstraintError(f"The name {name!r} occurs twice in one object.", pointer=child)

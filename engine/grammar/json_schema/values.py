@@ -27,6 +27,7 @@ from engine.grammar.json_schema.clauses import (
     Multiple,
     Pattern,
     Scalar,
+    limits,
 )
 from engine.grammar.json_schema.conjunction import Branch, Branches, conjunction
 from engine.grammar.json_schema.document import Document, Subschema
@@ -119,7 +120,7 @@ class Values:
         if len(branches) > 50:
             return f"<one of {len(branches)} alternatives>"
         for branch in branches:
-            listed = [clause for clause in branch.clauses if isinstance(clause, Constants) and clause.positive]
+            listed = [clause for clause in branch.all(Constants) if clause.positive]
             if listed:
                 count = min(len(clause.values) for clause in listed)
                 return f"<one of {count}>" if count > 1 and len(branches) == 1 else "<constant>"
@@ -191,9 +192,7 @@ class Values:
     def _inside_string(self, branch: Branch) -> Term:
         """The characters of the strings of a branch, constants aside."""
         arena = self.arena
-        low = max((clause.low for clause in branch.clauses if isinstance(clause, Length)), default=0)
-        highs = [c.high for c in branch.clauses if isinstance(c, Length) and c.high is not None]
-        high = min(highs, default=None)
+        low, high = limits(branch.all(Length))
         if high is not None and low > high:
             return arena.empty
         parts: list[Term] = []
@@ -342,11 +341,11 @@ def number_facts(branch: Branch) -> NumberFacts:
     """What the clauses of a branch say about numbers, constants aside."""
     kinds = branch.kinds & NUMBERS
     integer = None if len(kinds) == 2 else "integer" in kinds
-    lows = [clause for clause in branch.clauses if isinstance(clause, Bound) and clause.lower]
-    highs = [clause for clause in branch.clauses if isinstance(clause, Bound) and not clause.lower]
+    lows = [clause for clause in branch.all(Bound) if clause.lower]
+    highs = [clause for clause in branch.all(Bound) if not clause.lower]
     low = max(lows, key=lambda clause: (clause.value, clause.exclusive), default=None)
     high = min(highs, key=lambda clause: (clause.value, not clause.exclusive), default=None)
-    multiples = [clause for clause in branch.clauses if isinstance(clause, Multiple)]
+    multiples = branch.all(Multiple)
     return NumberFacts(
         integer=integer,
         low=low.value if low else None,
@@ -378,8 +377,8 @@ def _is_multiple(value: Decimal, of: Decimal) -> bool:
 def _constants(branch: Branch) -> list[Scalar] | None:
     """The scalars that every enum and const of the branch admits and none excludes, None if it has neither."""
     listed: list[Scalar] | None = None
-    for clause in branch.clauses:
-        if isinstance(clause, Constants) and clause.positive:
+    for clause in branch.all(Constants):
+        if clause.positive:
             admitted = set(clause.values)
             listed = [value for value in (clause.values if listed is None else listed) if value in admitted]
     excluded = set(_excluded(branch))
@@ -387,7 +386,7 @@ def _constants(branch: Branch) -> list[Scalar] | None:
 
 
 def _excluded(branch: Branch) -> list[Scalar]:
-    denied = [clause for clause in branch.clauses if isinstance(clause, Constants) and not clause.positive]
+    denied = [clause for clause in branch.all(Constants) if not clause.positive]
     return [value for clause in denied for value in clause.values]
 
 
