@@ -39,6 +39,9 @@ MOST_BRANCHES = 20_000
 MOST_SUBSETS = 10
 """anyOf branches below an unevaluated* keyword beyond which it is refused: every subset of them is an alternative."""
 
+MOST_COMPARED = 300
+"""Branches up to which each is compared with all others, to leave out those that are implied."""
+
 Annotate = Literal["none", "some", "exact"]
 """Which parts count as evaluated matters to no one, by what is known to hold, or by exactly what holds."""
 
@@ -97,11 +100,11 @@ def _asks_nothing(demand: Demand) -> bool:
 class Branches:
     """Expands the conjunctions of one document.
 
-    `disjoint(one, other)` may say that no value satisfies two subschemas; then `oneOf` needs not deny the one beside
-    the other. It may always say False.
+    `disjoint(asked)` may say that no value satisfies a conjunction; then the branches of a `oneOf` need not deny each
+    other. It may always say False.
     """
 
-    def __init__(self, document: Document, disjoint: Callable[[Subschema, Subschema], bool]) -> None:
+    def __init__(self, document: Document, disjoint: Callable[[Conjunction], bool]) -> None:
         self.document = document
         self.disjoint = disjoint
         self._expanded: dict[tuple[Demand, Annotate], list[Branch]] = {}
@@ -115,7 +118,7 @@ class Branches:
         """
         if asked not in self._of:
             branches = self._every(asked, (), "none")
-            self._of[asked] = list(dict.fromkeys(branches))
+            self._of[asked] = _without_implied(list(dict.fromkeys(branches)))
         return self._of[asked]
 
     def _every(self, asked: Iterable[Demand], above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
@@ -203,7 +206,7 @@ class Branches:
                 options = tuple((part,) for part in document.children(schema, keyword))
                 steps.append(Step(options=options, any_of=True, pointer=place))
             elif keyword == "oneOf":
-                steps.append(Step(options=self._exactly_one(document.children(schema, keyword)), pointer=place))
+                steps.append(Step(options=self._exactly_one(schema), pointer=place))
             elif keyword == "not":
                 steps.append(Step(options=((Denied(document.child(schema, keyword)),),)))
             elif keyword == "if":
@@ -216,11 +219,14 @@ class Branches:
                 steps.append(Step(own=own_clauses(document, schema)))
         return steps
 
-    def _exactly_one(self, parts: list[Subschema]) -> tuple[Conjunction, ...]:
+    def _exactly_one(self, schema: Subschema) -> tuple[Conjunction, ...]:
+        """One part of a oneOf and none of the others; those that cannot hold beside it need not be denied."""
+        parts = self.document.children(schema, "oneOf")
+        own = All(own_clauses(self.document, schema))
         options: list[Conjunction] = []
         for index, part in enumerate(parts):
             others = [other for place, other in enumerate(parts) if place != index]
-            denied = [Denied(other) for other in others if not self.disjoint(part, other)]
+            denied = [Denied(other) for other in others if not self.disjoint((own, part, other))]
             options.append((part, *denied))
         return tuple(options)
 
@@ -264,7 +270,7 @@ class Branches:
     def _not_exactly_one(self, parts: list[Subschema], above: tuple[Demand, ...]) -> list[Branch]:
         branches = self._every([Denied(part) for part in parts], above, "none")
         for one, other in combinations(parts, 2):
-            if not self.disjoint(one, other):
+            if not self.disjoint((one, other)):
                 branches += self._every((one, other), above, "none")
         return branches
 
@@ -297,6 +303,18 @@ class Step:
     own: tuple[Clause, ...] | None = None
     any_of: bool = False
     pointer: str = ""
+
+
+def _without_implied(branches: list[Branch]) -> list[Branch]:
+    """Without the branches that demand all that another one does, and more."""
+    if len(branches) > MOST_COMPARED:
+        return branches
+    demands = [frozenset(branch.clauses) for branch in branches]
+    return [
+        branch
+        for branch, own in zip(branches, demands, strict=True)
+        if not any(other < own for other in demands)
+    ]
 
 
 def _on_unevaluated(origin: Origin, evaluated: Evaluated, asked: Conjunction) -> Clause:

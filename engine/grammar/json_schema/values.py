@@ -97,7 +97,7 @@ class Values:
         self._patterns: dict[str, Term] = {}
         self._formats: dict[str, Term] = {}
         self._strings: dict[Conjunction, Term] = {}
-        self._comparing: set[frozenset[Subschema]] = set()
+        self._comparing: set[Conjunction] = set()
         self._meet_patterns()
 
     def rule(self, asked: Conjunction, place: str) -> ValueRule:
@@ -283,16 +283,16 @@ class Values:
 
     _normal_values: Values | None = None
 
-    def _disjoint(self, one: Subschema, other: Subschema) -> bool:
-        """Whether no value satisfies both; may say False while that very question is being decided."""
-        pair = frozenset((one, other))
-        if pair in self._comparing:
+    def _disjoint(self, asked: Conjunction) -> bool:
+        """Whether no value satisfies a conjunction; may say False while that very question is being decided."""
+        asked = conjunction(*asked)
+        if asked in self._comparing:
             return False
-        self._comparing.add(pair)
+        self._comparing.add(asked)
         try:
-            return not self.liveness.alive(self.of(conjunction(one, other), one.pointer))
+            return not self.liveness.alive(self.of(asked, ""))
         finally:
-            self._comparing.discard(pair)
+            self._comparing.discard(asked)
 
     def _format(self, name: str) -> Term:
         if name not in self._formats:
