@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from engine.automaton import explain
 from engine.automaton.automaton import Automaton
 from engine.errors import Origin
+
+if TYPE_CHECKING:
+    from engine.grammar.json_schema.relation import SchemaSource
 from engine.findings import Finding
 
 
@@ -70,12 +73,13 @@ class Verdict:
 class Constraint:
     """An automaton with its source. States are integers of this process.
 
-    Methods that visit new states raise `BudgetError` when the constraint's budget is used up.
+    `schema`: a JSON Schema's source, for questions about the schema itself. Methods that visit new states raise `BudgetError` when the constraint's budget is used up.
     """
 
     kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text"]
     automaton: Automaton
     report: Report = field(repr=False)
+    schema: SchemaSource | None = field(default=None, repr=False)
 
     @property
     def start(self) -> int:
@@ -116,6 +120,11 @@ class Constraint:
         """What may come next, in words."""
         with self.automaton.lock:
             return explain.expected(self.automaton.moves(state), self.is_accepting(state))
+
+    def moves(self, state: int) -> list[tuple[int, int]]:
+        """Disjoint byte sets (256-bit integers) with the state each leads to."""
+        with self.automaton.lock:
+            return self.automaton.moves(state)
 
     def shortest(self, state: int) -> bytes:
         """A shortest text that is accepted from here."""

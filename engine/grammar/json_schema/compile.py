@@ -15,6 +15,7 @@ from engine.grammar.json_schema.blame import unsatisfiable
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
 from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.relation import SchemaSource
 from engine.grammar.json_schema.values import Values
 
 DEFAULT_BUDGET = Budget()
@@ -56,4 +57,4 @@ def compile_json_schema(
         raise BudgetError("The schema's references are nested too deeply.") from error
     arena.deadline = None
     report = Report("json_schema", time.monotonic() - started, len(arena), not_enforced=tuple(document.unenforced))
-    return Constraint("json_schema", automaton, report)
+    return Constraint("json_schema", automaton, report, SchemaSource(value, at, options, budget))
