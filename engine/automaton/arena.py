@@ -50,6 +50,8 @@ class Arena:
         self.deadline: float | None = None
         self._table: dict[tuple[Any, ...], Term] = {}
         self.formed: dict[tuple[int, int], Term] = {}
+        self._among = 0
+        self._latest_moves: dict[int, Moves] = {}
         self._mask_forms: dict[int, Form] = {}
         self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
         self.empty = self._intern((Empty,), False)
@@ -130,6 +132,12 @@ class Arena:
             for part in reversed(parts):
                 tail = self.seq(part, tail)
             return tail
+        following = tail.head if isinstance(tail, Seq) else tail
+        if isinstance(head, Repeat) and isinstance(following, Repeat) and head.body is following.body:
+            # x* x* is x*: keeps what remains of an ambiguous recursion from growing.
+            high = None if head.high is None or following.high is None else head.high + following.high
+            both = self.repeat(head.body, head.low + following.low, high)
+            return self.seq(both, tail.tail if isinstance(tail, Seq) else self.epsilon)
         nullable = head.nullable and tail.nullable
         return self._intern((Seq, head, tail), nullable, head=head, tail=tail)
 
@@ -267,10 +275,20 @@ class Arena:
     def moves(self, term: Term, among: int = ALL_BYTES) -> Moves:
         """What remains after each byte of `among` (see derivative.py). What remains may still be an empty language."""
         if among != ALL_BYTES:
-            return derivative.moves(self, term, among)
+            return self._some_moves(term, among)
         if term.cached_moves is None:
             term.cached_moves = derivative.moves(self, term, among)
         return term.cached_moves
+
+    def _some_moves(self, term: Term, among: int) -> Moves:
+        """Remembered for the latest `among`: an ambiguous grammar meets the same term on many ways."""
+        if among != self._among:
+            self._among = among
+            self._latest_moves = {}
+        known = self._latest_moves.get(term.id)
+        if known is None:
+            known = self._latest_moves[term.id] = derivative.moves(self, term, among)
+        return known
 
     def to_form(self, term: Term, form: Form) -> Term:
         """The same term with owners, captured texts and far counters kept or dropped (see forms.py)."""

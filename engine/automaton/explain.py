@@ -27,6 +27,10 @@ from engine.errors import Origin
 LONGEST = 100
 """Characters of a description; what is longer ends in an ellipsis."""
 
+DEEPEST = 6
+"""Parts within parts that are spelled out: what an ambiguous grammar leaves shares its parts, and would be told again
+for every way to each of them."""
+
 VISIBLE = {0x20: "␣", 0x0A: "⏎", 0x09: "⇥", 0x0D: "␍"}
 CONTINUATION = byte_range(0x80, 0xBF)
 PRINTABLE = byte_range(0x20, 0x7E)
@@ -34,47 +38,50 @@ PRINTABLE = byte_range(0x20, 0x7E)
 
 def origins(arena: Arena, term: Term) -> tuple[Origin, ...]:
     """The innermost owners of the bytes that may be read next, each once."""
-    return tuple(dict.fromkeys(_speakers(arena, term, 0)))
+    return tuple(dict.fromkeys(_speakers(arena, term, 0, set())))
 
 
-def _speakers(arena: Arena, term: Term, depth: int) -> Iterable[Origin]:
-    if depth > 50:
+def _speakers(arena: Arena, term: Term, depth: int, heard: set[Term]) -> Iterable[Origin]:
+    if depth > 50 or term in heard:
         return
+    heard.add(term)
     if isinstance(term, Tag):
         yield term.origin
     elif isinstance(term, Seq):
-        yield from _speakers(arena, term.head, depth + 1)
+        yield from _speakers(arena, term.head, depth + 1, heard)
         if term.head.nullable:
-            yield from _speakers(arena, term.tail, depth + 1)
+            yield from _speakers(arena, term.tail, depth + 1, heard)
     elif isinstance(term, (Alt, And)):
         for member in term.members:
-            yield from _speakers(arena, member, depth + 1)
+            yield from _speakers(arena, member, depth + 1, heard)
     elif isinstance(term, Repeat):
-        yield from _speakers(arena, term.body, depth + 1)
+        yield from _speakers(arena, term.body, depth + 1, heard)
     elif isinstance(term, Call):
-        yield from _speakers(arena, arena.body(term), depth + 1)
+        yield from _speakers(arena, arena.body(term), depth + 1, heard)
     elif isinstance(term, Capture):
-        yield from _speakers(arena, term.language, depth + 1)
+        yield from _speakers(arena, term.language, depth + 1, heard)
 
 
-def describe(term: Term) -> str:
-    """What remains to be read, in words; at most `LONGEST` characters."""
+def describe(term: Term, depth: int = 0) -> str:
+    """What remains to be read, in words; at most `LONGEST` characters. `depth`: of parts within parts."""
+    if depth > DEEPEST:
+        return "…"
     words = ""
-    for part in _parts(term):
+    for part in _parts(term, depth):
         words += part
         if len(words) > LONGEST:
             return words[: LONGEST - 1] + "…"
     return words or "nothing"
 
 
-def _parts(term: Term) -> Iterable[str]:
+def _parts(term: Term, depth: int) -> Iterable[str]:
     """A description piece by piece, neighbouring parts of one owner said once."""
     last_label = ""
     while True:
         head = term.head if isinstance(term, Seq) else term
-        label = _label_of(head)
+        label = _label_of(head, depth)
         if not label:
-            yield _words(head)
+            yield _words(head, depth)
         elif label.removeprefix("rest of ") != last_label:
             yield label
         last_label = label.removeprefix("rest of ")
@@ -83,21 +90,22 @@ def _parts(term: Term) -> Iterable[str]:
         term = term.tail
 
 
-def _label_of(term: Term) -> str:
+def _label_of(term: Term, depth: int) -> str:
     """The label that all of a term's parts share, "" if they have none in common."""
     if isinstance(term, Tag):
         return term.label
-    if isinstance(term, Alt):
-        labels = {_label_of(member) for member in term.members}
-        return labels.pop() if len(labels) == 1 else ""
-    if isinstance(term, Seq):
-        return _label_of(term.head) if _label_of(term.head) == _label_of(term.tail) else ""
-    return _label_of(term.body) if isinstance(term, Repeat) else ""
+    if depth > DEEPEST:
+        return ""
+    if isinstance(term, Repeat):
+        return _label_of(term.body, depth)
+    parts = term.members if isinstance(term, Alt) else (term.head, term.tail) if isinstance(term, Seq) else ()
+    common = _label_of(parts[0], depth + 1) if parts else ""
+    return common if common and all(_label_of(part, depth + 1) == common for part in parts[1:]) else ""
 
 
-def _words(term: Term) -> str:
+def _words(term: Term, depth: int) -> str:
     if isinstance(term, Tag):
-        return term.label if term.label else _words(term.body)
+        return term.label if term.label else _words(term.body, depth)
     if isinstance(term, Literal):
         return shown(term.data)
     if isinstance(term, Words):
@@ -106,21 +114,21 @@ def _words(term: Term) -> str:
     if isinstance(term, Bytes):
         return label(term.members)
     if isinstance(term, Repeat):
-        inner = describe(term.body)
+        inner = describe(term.body, depth + 1)
         inner = inner if isinstance(term.body, (Bytes, Tag)) or len(inner) == 1 else f"({inner})"
         return inner + _count(term.low, term.high)
     if isinstance(term, Alt):
         if _is_any_character(term):
             return "any character"
-        return "(" + " | ".join(describe(member) for member in term.members[:4]) + ")"
+        return "(" + " | ".join(describe(member, depth + 1) for member in term.members[:4]) + ")"
     if isinstance(term, And):
-        return " and ".join(f"({describe(member)})" for member in term.members)
+        return " and ".join(f"({describe(member, depth + 1)})" for member in term.members)
     if isinstance(term, Not):
-        return f"not ({describe(term.body)})"
+        return f"not ({describe(term.body, depth + 1)})"
     if isinstance(term, Call):
         return term.rule.words(term.args)
     if isinstance(term, Capture):
-        return describe(term.language)
+        return describe(term.language, depth + 1)
     return ""
 
 
