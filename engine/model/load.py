@@ -19,6 +19,10 @@ from engine.model.errors import ModelError
 if TYPE_CHECKING:  # torch and transformers take seconds to import; a page must not wait for them
     from engine.model.model import Model
 
+# torch's threads spin while they wait for each other, unless told to sleep before torch is loaded. Where something else
+# wants a core as well (a browser, another session), spinning makes a forward pass up to ten times slower.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+
 DEVICES = ("cpu", "cuda", "mps")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.model", "*.txt"]

@@ -152,8 +152,8 @@ class Scientific:
         return self._shortest[args]
 
     def _found(self, args: Mantissa) -> str | None:
-        if args.phase is Phase.START:
-            following = [(str(digit), self._digit(args, digit)) for digit in range(1, 10)]
+        if args.phase in (Phase.START, Phase.POINT):
+            following = [(str(digit), self._digit(args, digit)) for digit in range(10)]
             texts = [read + text for read, after in following if after and (text := self._text(after)) is not None]
             return min(texts, key=len, default=None)
         exponent = _shortest_exponent(self._exponents(args))
