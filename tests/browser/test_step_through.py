@@ -49,7 +49,7 @@ def ready(page: Any) -> None:
 
 def badge(page: Any, text: str) -> Any:
     """The badge beside the run's name."""
-    return page.locator(".stMarkdownBadge", has_text=text)
+    return page.locator(".stMarkdownBadge", has_text=text).first
 
 
 def press(page: Any, name: str) -> None:
