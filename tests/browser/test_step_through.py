@@ -89,7 +89,7 @@ def keep(page: Any, name: str) -> None:
 
 def test_something_real_is_on_screen_before_the_model(page: Any) -> None:
     badge(page, "Recorded trace").wait_for(timeout=WAIT)
-    assert page.locator("tr.masked").count() > 0
+    page.locator("tr.masked").first.wait_for(timeout=WAIT)
     keep(page, "opening")
 
 
