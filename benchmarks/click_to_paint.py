@@ -72,7 +72,7 @@ def open_page(browser: Any, url: str) -> Any:
     page = browser.new_page(viewport={"width": width, "height": height})
     page.goto(url)
     page.locator(".chip.current").wait_for(timeout=60_000)
-    page.locator("g.s.current").wait_for(timeout=60_000)
+    page.locator(".frame g.s.current").wait_for(timeout=60_000)
     return page
 
 

@@ -271,7 +271,8 @@ def _matches(text: str, trace: Trace, step: Step, model: Model) -> Iterator[Foun
             yield Found(token_id, token, True)
             continue
         why = masker.explain(state, token_id)
-        yield Found(token_id, token, why.allowed, "" if why.allowed else why.reason)
+        reason = f"{why.reason}; {', '.join(map(str, why.origins[:2]))} wants {why.expected[0]}"
+        yield Found(token_id, token, why.allowed, "" if why.allowed else reason)
 
 
 def heading(visit: Visit) -> None:

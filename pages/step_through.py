@@ -71,7 +71,9 @@ def title_of(spec: RunSpec) -> str:
     same = next((e.name for e in EXAMPLES if e.spec() == spec), None)
     name = same or ("free run" if spec.constraint is None else f"own {_settings.KINDS[spec.constraint.kind].lower()}")
     sampler = spec.sampler
-    return f"{name}, " + (f"temperature {sampler.temperature:g}, seed {sampler.seed}" if sampler.temperature else "greedy")
+    return f"{name}, " + (
+        f"temperature {sampler.temperature:g}, seed {sampler.seed}" if sampler.temperature else "greedy"
+    )
 
 
 def restart() -> None:

@@ -65,8 +65,8 @@ def browser() -> Iterator[object]:
 
 
 @pytest.fixture(scope="session")
-def server(browser: object, model: object) -> Iterator[Server]:
-    """The app on a free port; `model` makes sure that there is one, or skips."""
+def server(browser: object) -> Iterator[Server]:
+    """The app on a free port, started once."""
     with AppServer() as running:
         yield running
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,8 +39,17 @@ def leaves(url: str) -> bool:
 
 
 def ready(page: Any) -> None:
-    """Until the model is there."""
-    page.get_by_role("button", name="Start run").and_(page.locator(":enabled")).wait_for(timeout=WAIT)
+    """Until the model is there and the page has settled; skips where no model can be had, except in CI."""
+    start, refused = page.locator(".st-key-start button:enabled"), page.get_by_text("No model:")
+    start.or_(refused).first.wait_for(timeout=WAIT)
+    if refused.count():
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(refused.first.inner_text())
+    page.wait_for_timeout(500)
+
+
+def badge(page: Any, text: str) -> Any:
+    """The badge beside the run's name."""
+    return page.locator(".stMarkdownBadge", has_text=text).first
 
 
 def press(page: Any, name: str) -> None:
@@ -58,10 +68,18 @@ def shows_step(page: Any, index: int) -> None:
     )
 
 
+OUTPUT = """() => {
+  const hosts = [...document.querySelectorAll('*')].filter(e => e.shadowRoot)
+  const strip = hosts.map(h => h.shadowRoot.querySelector('.strip')).find(Boolean)
+  const chips = [...strip.querySelectorAll('.chip:not(.end)')].map(c => c.textContent)
+  return chips.join('').replaceAll('␣', ' ').replaceAll('⏎', String.fromCharCode(10))
+}"""
+"""The output as the strip shows it, white space as it is."""
+
+
 def output(page: Any) -> str:
-    """The output as the strip shows it, white space as it is."""
-    shown = page.locator(".strip .chip:not(.end)").all_text_contents()
-    return "".join(shown).replace("␣", " ").replace("⏎", "\n")
+    text: str = page.evaluate(OUTPUT)
+    return text
 
 
 def keep(page: Any, name: str) -> None:
@@ -70,8 +88,8 @@ def keep(page: Any, name: str) -> None:
 
 
 def test_something_real_is_on_screen_before_the_model(page: Any) -> None:
-    page.get_by_text("Recorded trace").first.wait_for(timeout=WAIT)
-    assert page.locator("tr.masked").count() > 0
+    badge(page, "Recorded trace").wait_for(timeout=WAIT)
+    page.locator("tr.masked").first.wait_for(timeout=WAIT)
     keep(page, "opening")
 
 
@@ -80,7 +98,7 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
     page.get_by_role("combobox", name="Example").click()
     page.get_by_role("option", name=EXAMPLE, exact=True).click()
     press(page, "start")
-    page.get_by_text("Live", exact=True).wait_for(timeout=WAIT)
+    badge(page, "Live").wait_for(timeout=WAIT)
     for index in range(1, 6):
         press(page, "step")
         shows_step(page, index)
@@ -88,17 +106,17 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
     shows_step(page, 4)
     keep(page, "back-at-step-4")
     press(page, "to_end")
-    page.get_by_text("Complete", exact=True).wait_for(timeout=WAIT)
+    badge(page, "Complete").wait_for(timeout=WAIT)
     jsonschema.validate(json.loads(output(page)), json.loads(example(EXAMPLE).constraint.text))
     first = output(page)
 
     page.locator(".strip .chip").nth(4).click()
     shows_step(page, 4)
     page.locator("tr.takes").first.click()
-    page.get_by_text("branch of").first.wait_for(timeout=WAIT)
+    page.locator(".chip.current.chosen").wait_for(timeout=WAIT)
     shows_step(page, 4)
     press(page, "to_end")
-    page.get_by_text("Complete", exact=True).wait_for(timeout=WAIT)
+    badge(page, "Complete").wait_for(timeout=WAIT)
     branch = output(page)
     assert branch != first
     jsonschema.validate(json.loads(branch), json.loads(example(EXAMPLE).constraint.text))
@@ -106,34 +124,32 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
 
     page.get_by_role("combobox", name="Runs").click()
     page.get_by_role("option").filter(has_text="greedy").first.click()
-    page.wait_for_function("() => true")
-    page.locator(".strip .chip").first.wait_for()
+    page.wait_for_function(f"first => ({OUTPUT})() === first", arg=first, timeout=WAIT)
 
 
 def test_the_keyboard_steps(page: Any) -> None:
-    start = page.locator(".chip.current").get_attribute("aria-label")
-    page.keyboard.press("Home")
-    shows_step(page, 0)
-    page.keyboard.press("ArrowRight")
+    ready(page)
+    for key, index in [("Home", 0), ("ArrowRight", 1), ("ArrowRight", 2), ("ArrowLeft", 1)]:
+        page.keyboard.press(key)
+        shows_step(page, index)
+    page.locator(".st-key-prompt textarea").focus()
+    page.keyboard.press("ArrowRight")  # moves the caret, not the step
+    page.wait_for_timeout(500)
     shows_step(page, 1)
-    page.keyboard.press("ArrowRight")
-    shows_step(page, 2)
-    page.keyboard.press("ArrowLeft")
-    shows_step(page, 1)
-    assert page.locator(".chip.current").get_attribute("aria-label") != start
 
 
 def test_a_run_is_cancelled_in_the_browser(page: Any) -> None:
     ready(page)
     press(page, "start")
-    page.get_by_text("Live", exact=True).wait_for(timeout=WAIT)
+    badge(page, "Live").wait_for(timeout=WAIT)
     press(page, "to_end")
     press(page, "cancel")
-    page.get_by_text("Cancelled", exact=True).first.wait_for(timeout=WAIT)
+    badge(page, "Cancelled").wait_for(timeout=WAIT)
 
 
 def test_states_are_selected_in_the_picture(page: Any) -> None:
-    page.locator("g.s").last.click(force=True)
+    ready(page)
+    page.locator(".frame g.s.current").click()
     page.get_by_text("what remains is").first.wait_for(timeout=WAIT)
 
 
@@ -144,7 +160,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(server.url)
     page.locator(".chip.current").wait_for(timeout=WAIT)
-    page.locator("g.current").wait_for(timeout=WAIT)
+    page.locator(".frame g.s.current").wait_for(timeout=WAIT)
     keep(page, f"step-through-{scheme}-{size}")
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     page.close()
