@@ -1,0 +1,66 @@
+"""From a grammar as it was read to a constraint."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection
+from difflib import get_close_matches
+
+from engine.automaton.arena import Arena
+from engine.automaton.automaton import Automaton
+from engine.constraint import Constraint, Report
+from engine.errors import BudgetError, ConstraintError
+from engine.grammar.rule_terms import RuleTerms
+from engine.grammar.rules import Grammar, refs
+
+
+def compile_rules(grammar: Grammar, started: float) -> Constraint:
+    """The constraint of a grammar whose reading started at `started` (a monotonic time).
+
+    Raises `ConstraintError` for undefined rules and for a grammar without texts; `BudgetError` beyond the budget.
+    """
+    _check_references(grammar)
+    budget = grammar.source.budget
+    arena = Arena(budget)
+    arena.deadline = started + budget.seconds
+    begin = grammar.defined[grammar.start]
+    try:
+        terms = RuleTerms(arena, grammar)
+        automaton = Automaton(arena, terms.root)
+        dead = {name for name, call in terms.called().items() if not automaton.liveness.alive(call)}
+    except RecursionError as error:
+        message = "the grammar is nested too deeply: give inner groups rules of their own."
+        raise grammar.source.over_budget(begin, message) from error
+    except BudgetError as error:
+        raise grammar.source.over_budget(begin, str(error)) from error
+    if automaton.start < 0:
+        raise _endless(grammar, dead)
+    arena.deadline = None
+    report = Report(
+        grammar.kind,
+        time.monotonic() - started,
+        len(arena),
+        notes=grammar.notes,
+        unsatisfiable=tuple(sorted(dead)),
+    )
+    return Constraint(grammar.kind, automaton, report)
+
+
+def _check_references(grammar: Grammar) -> None:
+    for body in grammar.bodies.values():
+        for ref in refs(body):
+            if ref.name not in grammar.bodies:
+                close = get_close_matches(ref.name, grammar.bodies, 1)
+                advice = f"did you mean {close[0]!r}?" if close else "define it, or correct the name."
+                raise grammar.source.error(ref.offset, f"there is no rule {ref.name!r}: {advice}")
+
+
+def _endless(grammar: Grammar, dead: Collection[str]) -> ConstraintError:
+    """The error for a grammar without texts: the rules that lead from one to the next without end."""
+    path = [grammar.start]
+    while path.count(path[-1]) == 1:
+        path.append(next(ref.name for ref in refs(grammar.bodies[path[-1]]) if ref.name in dead))
+    cycle = path[path.index(path[-1]) :]
+    where = grammar.source.place(grammar.defined[cycle[0]])
+    message = f"Unsatisfiable: rule {cycle[0]!r} never ends ({' -> '.join(cycle)}). Give it an alternative that ends."
+    return ConstraintError(f"L{where[1:]}: {message}", pointer=where, unsatisfiable=True)
