@@ -193,7 +193,7 @@ def _automaton(visit: Visit, trace: Trace, step: Step) -> None:
         visit.selected = picked if isinstance(picked, str) and picked != visit.selected else ""
 
     automaton_view(graph, key="automaton", selected=visit.selected, on_select=select)
-    total = f"{graph.total_states:,} states" if graph.total_states is not None else "more states than can be counted"
+    total = f"{graph.total_states:,} states" if graph.total_states is not None else "More states than are counted"
     shown = "all of them drawn" if graph.whole else f"{len(graph.states)} around the current one drawn"
     dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
     st.caption(f"{total}, {shown}{dead}. Drag to pan, Ctrl + wheel to zoom.")
