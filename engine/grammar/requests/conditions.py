@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from typing import Any
 
 Schema = Mapping[str, Any]
@@ -168,7 +169,8 @@ def type_of(value: Any) -> str:
         return "null" if value is None else "boolean"
     if isinstance(value, (str, list, dict)):
         return {str: "string", list: "array", dict: "object"}[type(value)]
-    return "integer" if value == int(value) else "number"
+    whole = value == value.to_integral_value() if isinstance(value, Decimal) else value % 1 == 0
+    return "integer" if whole else "number"
 
 
 def matching(regex: re.Pattern[str]) -> Condition:
@@ -187,7 +189,7 @@ def unanchored(schema: Schema) -> bool:
 
 def has_top_alternation(schema: Schema) -> bool:
     """The pattern is an alternation outside of any group."""
-    pattern = re.sub(r"\\.|\[(?:\\.|[^\]])*\]", "", str(schema.get("pattern", "")))
+    pattern = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "", str(schema.get("pattern", "")))
     depth = 0
     for character in pattern:
         depth += {"(": 1, ")": -1}.get(character, 0)

@@ -2,7 +2,7 @@
 
 The text of a call: of a tool that is determined (by name, or because it is the only one) its arguments, or the input of
 a custom tool; where the model chooses among several, `{"name": ..., "arguments": {...}}`, or `{"name": ..., "input":
-"..."}` for a custom tool.
+"..."}` for a custom tool. It is one call, also where several may be made in parallel.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from engine.budget import Budget
-from engine.grammar.requests.found import Found, GrammarText, Regex, Tags, of_schema
+from engine.grammar.requests.found import Found, GrammarText, Regex, of_schema
 from engine.grammar.requests.part import Part
+from engine.grammar.requests.structural_tag import of_tag
 
 KINDS = ("json_schema", "regex", "ebnf", "structural_tag")
 
@@ -29,5 +30,5 @@ def _of_kind(kind: str, part: Part, budget: Budget) -> Found:
     if kind == "json_schema":
         return of_schema("sglang", part.schema(budget))
     if kind == "structural_tag":
-        return Found("sglang", part.pointer, Tags(part.parsed(budget)))
+        return of_tag("sglang", part, budget)
     return Found("sglang", part.pointer, Regex(part) if kind == "regex" else GrammarText(part, "gbnf"))

@@ -1,4 +1,4 @@
-"""Structural tags: free text in which tags hold what is constrained, as xgrammar defines them.
+"""From structural tags to terms, as xgrammar defines them.
 
 Free text ends where a trigger or the end of the tag around it first occurs; what then follows is not free. Read are the
 formats of text that do not depend on a vocabulary; the others are refused.
@@ -7,7 +7,7 @@ formats of text that do not depend on a vocabulary; the others are refused.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 from engine.automaton.arena import Arena
@@ -25,6 +25,7 @@ from engine.grammar.regex.lower import lower
 from engine.grammar.regex.python import parse_python
 from engine.grammar.requests import schemas
 from engine.grammar.requests.part import Part, inside
+from engine.grammar.requests.structural_tag import schemas_of
 
 ALL_SCHEMAS = "/"
 """Where the alternative of all schemas stands in their document: no member of a request has an empty name."""
@@ -39,7 +40,6 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
     Raises `ConstraintError` with the pointer of what is malformed or depends on a vocabulary.
     """
     started = time.monotonic()
-    tag.object()
     arena = Arena(budget)
     arena.deadline = started + budget.seconds
     try:
@@ -55,23 +55,6 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
     return Constraint("structural_tag", automaton, report)
 
 
-def _schemas(part: Part, budget: Budget) -> Iterator[Part]:
-    """All schemas of a structural tag or of a format within."""
-    kind = part.get("type")
-    if kind and kind.value == "json_schema":
-        yield part.need("json_schema").schema(budget)
-    for name in ("structures", "tags", "elements"):
-        listed = part.get(name)
-        for item in listed.items() if listed else ():
-            yield from _schemas(item, budget)
-            if name == "structures":
-                yield item.need("schema").schema(budget)
-    for name in ("content", "format"):
-        below = part.get(name)
-        if below:
-            yield from _schemas(below, budget)
-
-
 class _Terms:
     """The terms of one structural tag."""
 
@@ -81,12 +64,12 @@ class _Terms:
         self.budget = budget
         self.character = utf8(arena, ALL)
         self.document: Document | None = None
-        found = list(_schemas(tag, budget))
+        found = list(schemas_of(tag, budget))
         if found:
             laid_out = schemas.document(found)
             schemas.put(laid_out, ALL_SCHEMAS, schemas.any_of([schema.pointer for schema in found]))
             try:
-                self.document = Document(laid_out, options.on_unsupported == "report", ALL_SCHEMAS)
+                self.document = Document(laid_out, options, ALL_SCHEMAS)
             except ConstraintError as error:
                 raise schemas.at_request(found[0], error) from None
             self.values = Values(self.document, options, arena)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from engine.budget import Budget
 from engine.findings import Finding
-from engine.grammar.requests.found import (
-    Choices,
-    Found,
-    GrammarText,
-    Regex,
-    Tags,
-    any_object,
-    of_schema,
-)
+from engine.grammar.requests.found import Choices, Found, GrammarText, Regex, any_object, of_schema
 from engine.grammar.requests.part import Part
+from engine.grammar.requests.structural_tag import of_tag
 
 KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 LEGACY = ("guided_json", "guided_regex", "guided_choice", "guided_grammar")
@@ -66,5 +59,5 @@ def _of_kind(kind: str, part: Part, findings: list[Finding], budget: Budget) -> 
         wanted = GrammarText(part, "gbnf" if "::=" in part.text() else "lark")
         return Found("vllm", part.pointer, wanted, tuple(findings))
     if kind == "structural_tag":
-        return Found("vllm", part.pointer, Tags(part.parsed(budget)), tuple(findings))
+        return of_tag("vllm", part, budget, *findings)
     return Found("vllm", part.pointer, Regex(part) if kind == "regex" else Choices(part), tuple(findings))
