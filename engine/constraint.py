@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from engine.automaton import explain
 from engine.automaton.automaton import Automaton
+from engine.automaton.repair import Repair, repair
 from engine.errors import Origin
 
 if TYPE_CHECKING:
@@ -53,20 +54,29 @@ class Verdict:
     """What a constraint says of a text.
 
     `kind`: "accepted"; "incomplete", a proper beginning of an accepted text; or "rejected". `offset`: the byte at which
-    the text leaves the language, its length if it does not. `expected`: what may stand there, in words. `origins`: the
-    parts of the source that speak there.
+    the text leaves the language (its length if it does not), also as `line` and `column`, from 1, in characters.
+    `expected`: what may stand there, in words. `origins`: the parts of the source that speak there. `completion`: a
+    shortest text that completes what was read up to there. `repair`: the smallest change found by which a rejected text
+    goes on.
     """
 
     kind: Literal["accepted", "incomplete", "rejected"]
     offset: int
+    line: int
+    column: int
     expected: tuple[str, ...]
     origins: tuple[Origin, ...]
+    completion: bytes
+    repair: Repair | None = None
+    limit: str = ""
 
     def __str__(self) -> str:
         if self.kind == "accepted":
             return "accepted"
         place = f"; inside {', '.join(map(str, self.origins))}" if self.origins else ""
-        return f"{self.kind} at byte {self.offset}: expected {' or '.join(self.expected)}{place}"
+        where = f"byte {self.offset} (line {self.line}, column {self.column})"
+        reached = f", {self.limit}" if self.limit else ""
+        return f"{self.kind} at {where}: expected one of: {', '.join(self.expected)}{place}{reached}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +104,10 @@ class Constraint:
             for offset, byte in enumerate(data):
                 following = self.automaton.step(state, byte)
                 if following < 0:
-                    return self._verdict("rejected", offset, state)
+                    return self._verdict("rejected", data, offset, state)
                 state = following
-            return self._verdict("accepted" if self.is_accepting(state) else "incomplete", len(data), state)
+            kind: Literal["accepted", "incomplete"] = "accepted" if self.is_accepting(state) else "incomplete"
+            return self._verdict(kind, data, len(data), state)
 
     def advance(self, state: int, data: bytes) -> int | None:
         """The state after some bytes, None where they cannot be read."""
@@ -137,5 +148,32 @@ class Constraint:
         with self.automaton.lock:
             return self.automaton.alphabet()
 
-    def _verdict(self, kind: Literal["accepted", "incomplete", "rejected"], offset: int, state: int) -> Verdict:
-        return Verdict(kind, offset, self.expected(state), self.origins(state))
+    def _verdict(
+        self, kind: Literal["accepted", "incomplete", "rejected"], data: bytes, offset: int, state: int
+    ) -> Verdict:
+        before = data[:offset].decode("utf-8", "replace")
+        origins = self.origins(state)
+        expected = self.expected(state)
+        return Verdict(
+            kind,
+            offset,
+            line=before.count("\n") + 1,
+            column=len(before) - before.rfind("\n"),
+            expected=expected,
+            origins=origins,
+            completion=self.shortest(state),
+            repair=repair(self.automaton, state, data[offset:]) if kind == "rejected" else None,
+            limit=self._limit_reached(state, origins, expected) if kind == "rejected" else "",
+        )
+
+    def _limit_reached(self, state: int, origins: tuple[Origin, ...], expected: tuple[str, ...]) -> str:
+        """Which upper bound of a JSON Schema leaves nothing but the end of a string, array or object here."""
+        closing = {"'\"'", "']'", "'}'"}
+        opening = "'\"'" in expected and not self.describe(state).startswith("rest of")
+        if self.schema is None or opening or not closing.issuperset(expected):
+            return ""
+        for origin in origins:
+            value = self.schema.keyword(origin)
+            if origin.keyword in ("maxLength", "maxItems", "maxProperties") and value is not None:
+                return f"{origin.keyword} {value} reached"
+        return ""

@@ -14,6 +14,7 @@ from engine.grammar.json_schema import source
 from engine.grammar.json_schema.blame import unsatisfiable
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
+from engine.grammar.json_schema.formats import NOTES
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.relation import SchemaSource
 from engine.grammar.json_schema.values import Values
@@ -56,5 +57,18 @@ def compile_json_schema(
     except RecursionError as error:
         raise BudgetError("The schema's references are nested too deeply.") from error
     arena.deadline = None
-    report = Report("json_schema", time.monotonic() - started, len(arena), not_enforced=tuple(document.unenforced))
+    report = Report(
+        "json_schema",
+        time.monotonic() - started,
+        len(arena),
+        not_enforced=tuple(document.unenforced),
+        notes=_notes(document, values),
+    )
     return Constraint("json_schema", automaton, report, SchemaSource(value, at, options, budget))
+
+
+def _notes(document: Document, values: Values) -> tuple[str, ...]:
+    """What is a restriction of the spelling and not of the values, where the schema speaks of such values."""
+    named = {schema.get("format") for schema in document.reachable if schema.has("format")}
+    formats = [f"{name}: {NOTES[name]}" for name in sorted(named & NOTES.keys()) if document.enforces_format(name)]
+    return (*values.numbers.notes, *formats)

@@ -221,6 +221,12 @@ class Document:
             elif keyword in keywords.KNOWN[self.draft]:
                 keywords.check(schema.pointer, keyword, raw[keyword], self.draft)
                 children += self._below(schema, keyword, raw[keyword])
+                if keyword == "format" and not self.enforces_format(raw[keyword]):
+                    why = "formats are annotations here" if raw[keyword] in FORMATS else "nobody registered this format"
+                    self.unenforced.append(Unenforced(schema.pointer, keyword, why))
+            elif keyword not in keywords.ANNOTATIONS:
+                why = f"{self.draft} does not know it, so it is an annotation"
+                self.unenforced.append(Unenforced(schema.pointer, keyword, why))
         return children
 
     def _leave_out(self, schema: Subschema, keyword: str, reason: str) -> None:

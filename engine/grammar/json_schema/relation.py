@@ -8,9 +8,11 @@ from typing import Any
 
 from engine.automaton.arena import Arena
 from engine.budget import Budget
+from engine.errors import Origin
 from engine.grammar.json_schema.clauses import Conjunction, Denied
 from engine.grammar.json_schema.document import Document
 from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.source import unescape
 from engine.grammar.json_schema.values import Values
 
 
@@ -22,6 +24,16 @@ class SchemaSource:
     at: str
     options: Options
     budget: Budget
+
+    def keyword(self, origin: Origin) -> Any:
+        """The value of the keyword that an origin names, None if there is none."""
+        part = self.value
+        for token in origin.pointer.split("/")[1:]:
+            if isinstance(part, list) and token.isdecimal() and int(token) < len(part):
+                part = part[int(token)]
+            else:
+                part = part.get(unescape(token)) if isinstance(part, dict) else None
+        return part.get(origin.keyword) if isinstance(part, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
