@@ -83,7 +83,8 @@ class Verdict:
 class Constraint:
     """An automaton with its source. States are integers of this process.
 
-    `schema`: a JSON Schema's source, for questions about the schema itself. Methods that visit new states raise `BudgetError` when the constraint's budget is used up.
+    `schema`: a JSON Schema's source, for questions about the schema itself. Methods that visit new states raise
+    `BudgetError` when the constraint's budget is used up.
     """
 
     kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text"]

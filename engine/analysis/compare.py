@@ -1,8 +1,8 @@
 """How two constraints relate: equal, one in the other, overlapping, disjoint; with shortest witnesses.
 
-Two JSON Schemas are compared by satisfiability: a text of the first that is none of the second is a value of "the first
-and not the second". Everything else is compared by walking both automata together, as far as the budget goes; for regular
-constraints that ends, so the answer is exact.
+Two JSON Schemas are compared by satisfiability: a text of the first that is none of the second is a value of "the
+first and not the second". Everything else is compared by walking both automata together, as far as the budget goes; for
+regular constraints that ends, so the answer is exact.
 """
 
 from __future__ import annotations

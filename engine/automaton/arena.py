@@ -38,7 +38,6 @@ from engine.automaton.terms import (
 from engine.budget import Budget
 from engine.errors import BudgetError, Origin
 
-
 Data = bytes  # within the class, `bytes` is a constructor
 
 

@@ -31,8 +31,8 @@ class Repair:
 def repair(automaton: Automaton, state: int, rest: bytes) -> Repair | None:
     """A small change by which `rest`, rejected in `state`, goes on; None if none was found.
 
-    Among all changes that are tried: the one after which most of the text can be read (`ENOUGH` bytes count as all), then
-    the one that changes least.
+    Among all changes that are tried: the one after which most of the text can be read (`ENOUGH` bytes count as all),
+    then the one that changes least.
     """
     best: tuple[tuple[int, int, int], Repair] | None = None
     for inserted, after in _insertions(automaton, state):

@@ -179,7 +179,7 @@ class Call(Term):
 
 
 class Capture(Term):
-    """The rest of a text in `language`, of which `text` is read; then `rule.after(args, text)`, which is not nullable."""
+    """The rest of a text in `language`, of which `text` is read; then `rule.after(args, text)`, never nullable."""
 
     __slots__ = ("args", "form", "language", "rule", "text")
     rule: Rule
