@@ -52,13 +52,31 @@ ANSWER_FIRST = _object({"answer": {"type": "integer"}, "reasoning": {"type": "st
 
 CONTACT = _object({"name": TEXT, "email": TEXT, "phone": TEXT}, required=["name"])
 
-TREE = {
+FAMILY = {
+    "$ref": "#/$defs/person",
+    "$defs": {
+        "person": _object({"name": {"type": "string", "maxLength": 12}, "child": {"$ref": "#/$defs/person"}}, ["name"])
+    },
+}
+
+LISTS = {
+    "$ref": "#/$defs/list",
+    "$defs": {
+        "list": {
+            "type": "array",
+            "items": {"anyOf": [{"type": "integer"}, {"$ref": "#/$defs/list"}]},
+            "maxItems": 4,
+        }
+    },
+}
+
+FOLDERS = {
     "$ref": "#/$defs/folder",
     "$defs": {
         "folder": _object(
             {
                 "name": {"type": "string", "minLength": 1, "maxLength": 12},
-                "children": {"type": "array", "items": {"$ref": "#/$defs/folder"}, "maxItems": 2},
+                "folders": {"type": "array", "items": {"$ref": "#/$defs/folder"}, "maxItems": 2},
             }
         )
     },
@@ -130,10 +148,23 @@ EXAMPLES: tuple[Example, ...] = (
         _schema(CONTACT),
     ),
     Example(
-        "Recursive tree",
-        "A $ref to itself: the state grows like a stack, one level for each folder that is still open.",
-        "Write a small folder tree as JSON: a folder home with the folders docs and music in it.",
-        _schema(TREE),
+        "Family tree",
+        "A $ref to itself: the state grows like a stack, one closing brace for each person that is still open.",
+        'Write as JSON with "name" and "child": Anna is the mother of Ben. Ben is the father of Carl.',
+        _schema(FAMILY),
+    ),
+    Example(
+        "Nested list",
+        "Lists in lists: the closing brackets are counted by the state, and at four items the comma is masked.",
+        "Write the nested list [1, [2, 3], [4, [5]]] as JSON.",
+        _schema(LISTS),
+    ),
+    Example(
+        "A tree without end",
+        "The model opens folder after folder: the run meets its token limit and says what was still missing.",
+        "A folder named home contains two folders, docs and music. Write it as JSON.",
+        _schema(FOLDERS),
+        max_tokens=64,
     ),
     Example(
         "Array with bounds",
@@ -156,15 +187,14 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A way out with null",
         "Where a value may be null the model can say that it does not know; watch the first token of each value.",
-        "Extract name and employer as JSON, null where unknown: Grace went to the market.",
+        "Extract name and employer as JSON. Use null if the text does not say. Text: Grace went to the market.",
         _schema(WAY_OUT),
     ),
     Example(
         "Undeclared keys",
         "additionalProperties is absent: after the declared keys any others may follow until the model closes it.",
-        "Describe the film Casablanca as JSON.",
+        "Describe the book Dracula as JSON with title, year and author.",
         _schema(OPEN, objects="open"),
-        max_tokens=64,
     ),
     Example(
         "ISO date (regex)",

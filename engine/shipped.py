@@ -21,7 +21,7 @@ from engine.examples import Example, example
 if TYPE_CHECKING:
     from engine.model.model import Model
 
-SHIPPED = ("Person record", "Against the model's wish", "Recursive tree", "One of two shapes", "Emoji (regex)")
+SHIPPED = ("Person record", "Against the model's wish", "Family tree", "One of two shapes", "Emoji (regex)")
 """The examples whose runs are shipped; the first is on screen when the page opens."""
 
 FOLDER = Path(__file__).parent / "traces"

@@ -32,7 +32,7 @@ def finished(model: Model, entry: Example) -> str:
     return run.trace.text.decode()
 
 
-@pytest.mark.parametrize("name", ["Person record", "One of two shapes", "Recursive tree"])
+@pytest.mark.parametrize("name", ["Person record", "One of two shapes", "Family tree"])
 def test_a_finished_object_is_valid(model: Model, name: str) -> None:
     entry = example(name)
     assert entry.constraint is not None
