@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Loading:
     """How far the model is: `model` once it is there, `problem` (what happened and what to do) if it can't be had."""
 
-    phase: str = "Starting"
+    phase: str = "Loading the model"
     share: float = 0.0
     model: Model | None = None
     problem: str = ""

@@ -180,6 +180,9 @@ class Visit:
         run = self.run
         if run is None or self.busy or not 0 <= index < len(run.trace.steps):
             return
+        if not speaks(run.trace, model):
+            self.problem = "This trace was recorded with another model: it can be replayed, but not branched."
+            return
         if run.decoder is not None:
             try:
                 self._branch(run, run.decoder, index, token_id)
@@ -248,6 +251,14 @@ def replayed(trace: Trace, steps: int, model: Model, masks: Masks, stop: Callabl
             decoder = decoder.branch(step.index, step.token_id)
             decoder.step()
     return decoder
+
+
+def speaks(trace: Trace, model: Model) -> bool:
+    """The trace's token ids mean the same to `model`: a recorded trace may come from another vocabulary."""
+    tokens = model.vocabulary.tokens
+    return trace.vocabulary_size == len(tokens) and all(
+        step.end or step.token == tokens[step.token_id] for step in trace.steps
+    )
 
 
 def worth_seeing(trace: Trace) -> int:

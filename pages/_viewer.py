@@ -14,7 +14,7 @@ from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
 from pages import _link
 from pages._constraints import compiled, drawn, masked, places
-from pages._session import Visit, never, sampled
+from pages._session import Visit, never, sampled, speaks
 from visualizations.automaton import automaton_view, in_words
 from visualizations.distribution import distribution
 from visualizations.facts import facts
@@ -234,7 +234,7 @@ def _source(visit: Visit, trace: Trace, step: Step) -> None:
 
 
 def _distribution(visit: Visit, trace: Trace, step: Step, model: Model | None) -> None:
-    takes = model is not None and not visit.busy
+    takes = model is not None and not visit.busy and speaks(trace, model)
     on_take = _takes(visit, model, "distribution") if model is not None else lambda: None
     sampler = trace.spec.sampler
     drawn_with = sampler.temperature not in (0.0, 1.0) or sampler.top_k > 0 or sampler.top_p < 1
@@ -252,7 +252,13 @@ def _search(visit: Visit, trace: Trace, step: Step, model: Model | None) -> None
     )
     if text:
         found = list(_matches(text[:100], trace, step, model))
-        found_tokens(found, step=step.index, takes=not visit.busy, key="found", on_take=_takes(visit, model, "found"))
+        found_tokens(
+            found,
+            step=step.index,
+            takes=not visit.busy and speaks(trace, model),
+            key="found",
+            on_take=_takes(visit, model, "found"),
+        )
 
 
 def _matches(text: str, trace: Trace, step: Step, model: Model) -> Iterator[Found]:

@@ -88,7 +88,7 @@ def model_status() -> None:
     if st.session_state["awaited"] and not state.busy:
         st.rerun()
     if state.busy:
-        st.progress(state.share, text=f"Loading the model: {state.phase}")
+        st.progress(state.share, text=f"{state.phase} …")
     elif state.model is not None:
         st.caption(f"{state.model.name} · {state.model.vocabulary.size:,} tokens · {state.model.device}")
     else:

@@ -16,7 +16,7 @@ function bar(p, cls, log, text) {
 function line(row, data, log, take) {
   const tr = el("tr", `${row.allowed ? "" : "masked"}${row.taken ? " taken" : ""}${row.allowed && !row.taken && data.takes ? " takes" : ""}`)
   tr.append(el("td", "rank", row.rank))
-  const cell = el("td", "token"), button = el("button", "", row.text)
+  const cell = el("td", "token"), button = el("button", row.allowed ? "" : "struck", row.text)
   const what = row.taken ? "taken at this step" : row.allowed ? (data.takes ? "allowed: click to take it instead" : "allowed") : "masked"
   button.title = `${row.text} (id ${row.id}): ${what}`
   button.setAttribute("aria-label", `${row.text}, ${what}`)

@@ -1,7 +1,7 @@
 export default function (component) {
   const { data, parentElement } = component
   const sentence = el("p", `sentence${data.masked ? " masked" : ""}`)
-  for (const part of data.sentence) sentence.append(part.kind === "text" ? part.text : el("code", part.kind, part.text))
+  for (const part of data.sentence) sentence.append(part.kind === "text" ? part.text : el("code", part.kind === "masked" ? "struck" : part.kind, part.text))
   const figures = el("dl", "figures")
   for (const figure of data.figures) {
     const box = el("div"), value = el("dd", "", figure.value)

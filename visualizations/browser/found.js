@@ -2,7 +2,7 @@ export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const list = el("ul")
   for (const row of data.rows) {
-    const item = el("li", row.allowed ? "" : "masked"), button = el("button", "", row.text)
+    const item = el("li", row.allowed ? "" : "masked"), button = el("button", row.allowed ? "" : "struck", row.text)
     button.disabled = !(row.allowed && data.takes)
     button.title = `id ${row.id}`
     button.onclick = () => setTriggerValue("take", { step: data.step, token: row.id })

@@ -10,7 +10,7 @@ function line(row, i, current, go) {
   z.append(meter)
   token.append(button)
   const wanted = el("td")
-  if (row.wanted) wanted.append(el("span", "wanted", row.wanted))
+  if (row.wanted) wanted.append(el("span", "wanted struck", row.wanted))
   const place = el("td", "mono muted", row.place)
   place.title = row.place
   tr.append(el("td", "n", i), token, el("td", "muted", row.kind), el("td", "n", row.allowed.toLocaleString("en")), z, el("td", "n", row.total.toFixed(2)), wanted, place)
