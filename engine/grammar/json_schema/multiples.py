@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from math import gcd, lcm
 
 from engine.grammar.json_schema.spans import Cells, Spans
@@ -31,7 +32,8 @@ class Modulus:
 
     def admits(self, value: int, scale: int) -> bool:
         """Whether `value` * 10^-`scale` is as this asks."""
-        return (value * 10**self.scale % (self.divisor * 10**scale) == 0) == self.wanted
+        left: int = value * 10**self.scale % (self.divisor * 10**scale)
+        return (left == 0) == self.wanted
 
 
 def joined(divisors: Iterable[tuple[int, int]]) -> Modulus | None:
@@ -50,12 +52,17 @@ def left_over(wanted: Modulus, excluded: Modulus) -> Modulus:
 
 
 @lru_cache(maxsize=10_000)
+def most_zeros(divisor: int) -> int:
+    """How many zeros at the end of a number can matter: as many as 10^n needs to be divided by the 2s and 5s."""
+    return max((divisor & -divisor).bit_length() - 1, next(n for n in count() if divisor % 5 ** (n + 1)))
+
+
+@lru_cache(maxsize=10_000)
 def zeros_needed(remainder: int, divisor: int) -> int | None:
     """How many zeros make a number with this remainder a multiple; None if none do."""
-    for count in range(divisor.bit_length() + 1):
-        if remainder == 0:
-            return count
-        remainder = remainder * 10 % divisor
+    for zeros in range(most_zeros(divisor) + 1):
+        if remainder * 10**zeros % divisor == 0:
+            return zeros
     return None
 
 
@@ -63,8 +70,8 @@ Residue = tuple[int, int, bool]
 """(remainder, modulus, whether a number must or must not have it)"""
 
 
-def residue(modulus: Modulus, remainder: int, count: int, places: int) -> Residue | None:
-    """What the next `count` digits must be, read as a number x, after digits of a known remainder.
+def residue(modulus: Modulus, remainder: int, length: int, places: int) -> Residue | None:
+    """What the next `length` digits must be, read as a number x, after digits of a known remainder.
 
     The last of them stands `places` before the end of the modulus' scale (after it, if negative). None if no digits
     will do. Digits beyond the scale must not end in 0: fewer digits say the same.
@@ -72,13 +79,11 @@ def residue(modulus: Modulus, remainder: int, count: int, places: int) -> Residu
     if places < 0:
         return None if modulus.wanted else (0, 10, False)
     reduced = modulus.divisor // gcd(modulus.divisor, 10**places)
-    return (-remainder * pow(10, count, reduced) % reduced, reduced, modulus.wanted)
+    return (-remainder * pow(10, length, reduced) % reduced, reduced, modulus.wanted)
 
 
-def first_digits(
-    count: int, block: tuple[int, Cells] | None, residues: Sequence[Residue], least: int = 0
-) -> int | None:
-    """The smallest number of `count` digits, from `least`, with all residues whose cell belongs to a block.
+def first_digits(length: int, block: tuple[int, Cells] | None, residues: Sequence[Residue]) -> int | None:
+    """The smallest number of `length` digits with all residues whose cell belongs to a block; None if there is none.
 
     `block`: digits up to the scale and cells; None admits every number.
     """
@@ -87,9 +92,8 @@ def first_digits(
     start, step = wanted[0] if wanted else (0, 1)
     if any(step % modulus == 0 and (start - remainder) % modulus == 0 for remainder, modulus in ruled_out):
         return None
-    ranges = ((0, 10**count),) if block is None else tuple(_numbers(count, *block))
+    ranges = ((0, 10**length),) if block is None else tuple(_numbers(length, *block))
     for first, end in ranges:
-        first = max(first, least)
         number = first + (start - first) % step
         while number < end:
             if all((number - remainder) % modulus for remainder, modulus in ruled_out):
@@ -98,14 +102,14 @@ def first_digits(
     return None
 
 
-def _numbers(count: int, width: int, cells: Cells) -> Iterator[tuple[int, int]]:
-    """The numbers of `count` digits that stand for cells of a block of `width` digits, as ranges."""
+def _numbers(length: int, width: int, cells: Cells) -> Iterator[tuple[int, int]]:
+    """The numbers of `length` digits that stand for cells of a block of `width` digits, as ranges."""
     for first, end in cells:
-        if count <= width:
-            unit = 2 * 10 ** (width - count)
+        if length <= width:
+            unit = 2 * 10 ** (width - length)
             yield -(-first // unit), -(-end // unit)
         else:
-            unit = 10 ** (count - width)
+            unit = 10 ** (length - width)
             yield first // 2 * unit + first % 2, end // 2 * unit + end % 2
 
 

@@ -17,7 +17,8 @@ from engine.automaton.terms import Term
 from engine.errors import BudgetError, Origin
 from engine.grammar.json_schema.digits import Digits
 from engine.grammar.json_schema.multiples import Modulus, joined, left_over, multiples_in
-from engine.grammar.json_schema.positional import Owner, Positional
+from engine.grammar.json_schema.number_rule import Owner
+from engine.grammar.json_schema.positional import Positional
 from engine.grammar.json_schema.scientific import MOST_DIGITS, Scientific
 from engine.grammar.json_schema.spans import Decades, Spans, clipped, holds, mirrored, on_grid
 
@@ -29,7 +30,7 @@ ALL_FROM_ZERO: Spans = ((0, None),)
 ALL_ABOVE_ZERO: Spans = ((1, None),)
 
 PLAIN_NOTES = (
-    "Numbers are written without exponent, and integers without fraction: 100, not 1e2 or 100.0.",
+    "Numbers are written without exponent, and where the type is integer without fraction: 100, not 1e2 or 100.0.",
     "A minus sign is offered only where there are numbers below 0.",
 )
 ANY_NOTES = (
@@ -79,9 +80,9 @@ class NumberSet:
         for value in (*points, *facts.multiples, *facts.not_multiples):
             _check_length(value, origin.pointer if origin else "", origin.keyword if origin else "")
         wanted = joined([*map(_fraction_of, facts.multiples), *([(1, 0)] if facts.integer else [])])
-        ruled_out = {_fraction_of(divisor) for divisor in facts.not_multiples} | (
-            {(1, 0)} if facts.integer is False else set()
-        )
+        if wanted is not None and wanted.divisor.bit_length() > 4 * LONGEST_CONSTANT:
+            raise BudgetError(f"The multiples of all divisors have more than {LONGEST_CONSTANT:,} digits.")
+        ruled_out = {*map(_fraction_of, facts.not_multiples), *([(1, 0)] if facts.integer is False else [])}
         moduli = [Modulus.lowest(divisor, places, False) for divisor, places in sorted(ruled_out)]
         scales = [modulus.scale for modulus in (moduli if wanted is None else (*moduli, wanted))]
         scale = max([*map(_places, points), *scales], default=0)
@@ -130,11 +131,11 @@ class NumberText:
 
     def integer(self) -> Term:
         """Every integer."""
-        return self.arena.seq(self.digits.optional(self.arena.literal(b"-")), self._whole())
+        return self.term(NumberFacts(integer=True))
 
     def number(self) -> Term:
         """Every number."""
-        return self.arena.seq(self.digits.optional(self.arena.literal(b"-")), self._with_exponent(self._mantissa()))
+        return self.term(NumberFacts())
 
     def term(self, facts: NumberFacts, origin: Origin | None = None, label: str = "") -> Term:
         """The numbers that satisfy the facts, owned by `origin` (the term cannot be tagged afterwards).
@@ -189,8 +190,8 @@ class NumberText:
         if below:
             minus = self.arena.literal(b"-")
             if below == numbers.above:
-                return self.arena.seq(_owned(self.arena, owner, self.digits.optional(minus)), parts[0])
-            parts.append(self.arena.seq(_owned(self.arena, owner, minus), self._unsigned(numbers, below, owner)))
+                return self.arena.seq(owner.of(self.arena, self.digits.optional(minus)), parts[0])
+            parts.append(self.arena.seq(owner.of(self.arena, minus), self._unsigned(numbers, below, owner)))
         return self.arena.alt(parts)
 
     def _unsigned(self, numbers: NumberSet, cells: Spans, owner: Owner) -> Term:
@@ -199,13 +200,15 @@ class NumberText:
             return self._positional(numbers, cells, owner)
         if not numbers.moduli and cells in (ALL_FROM_ZERO, ALL_ABOVE_ZERO):
             mantissa = self._mantissa() if cells == ALL_FROM_ZERO else self._positive_mantissa()
-            return _owned(self.arena, owner, self._with_exponent(mantissa))
-        if numbers.moduli == (INTEGER,) and cells == ALL_FROM_ZERO:
-            return _owned(self.arena, owner, self._whole())
+            exponent = self.digits.optional(self._exponent())
+            return owner.of(self.arena, self.arena.seq(mantissa, exponent))
         parts = [self._positional(numbers, cells, owner)]
+        if numbers.moduli == (INTEGER,) and cells == ALL_FROM_ZERO:
+            natural = self.arena.seq(self.digits.natural(), self.digits.optional(self._zeros_after_point()))
+            parts.append(owner.of(self.arena, self.arena.seq(natural, self._exponent(0))))
         if numbers.zero and holds(cells, 0):
             zero = self.arena.seq(self.arena.literal(b"0"), self.digits.optional(self._zeros_after_point()))
-            parts.append(_owned(self.arena, owner, self.arena.seq(zero, self._exponent())))
+            parts.append(owner.of(self.arena, self.arena.seq(zero, self._exponent())))
         decades = Decades.of(cells, numbers.scale)
         if decades:
             parts.append(Scientific(self.digits, owner, numbers.moduli).start(decades))
@@ -215,26 +218,13 @@ class NumberText:
         """Without exponent."""
         point = self.spelling == "any" or not numbers.integer
         if not numbers.moduli:
-            return _owned(self.arena, owner, self.digits.decimals(cells, numbers.scale))
+            return owner.of(self.arena, self.digits.decimals(cells, numbers.scale))
         if len(numbers.moduli) == 1 and numbers.moduli[0].wanted and numbers.moduli[0].divisor == 1:
             term = self.digits.multiples(cells, numbers.scale) if point else self.digits.naturals(_points(cells))
-            return _owned(self.arena, owner, term)
+            return owner.of(self.arena, term)
         zero = numbers.zero and holds(cells, 0)
         rule = Positional(self.digits, owner, numbers.moduli, numbers.scale, point, zero)
         return rule.start(Decades.of(cells, numbers.scale))
-
-    def _whole(self) -> Term:
-        """Every integer from 0."""
-        if self.spelling == "plain":
-            return self.digits.natural()
-        arena, digits = self.arena, self.digits
-        zero = arena.concat([arena.literal(b"0"), digits.optional(self._zeros_after_point()), self._exponent()])
-        after = [digits.optional(self._zeros_after_point())]
-        after.append(arena.seq(after[0], self._exponent(0)))
-        for places in range(1, MOST_DIGITS + 1):
-            decimals = arena.concat([digits.point, arena.repeat(digits.digit, 1, places), digits.zeros])
-            after.append(arena.seq(decimals, self._exponent(places)))
-        return arena.alt([zero, arena.seq(digits.natural(), arena.alt(after))])
 
     def _mantissa(self) -> Term:
         return self.arena.seq(self.digits.natural(), self.digits.optional(self._fraction()))
@@ -244,11 +234,6 @@ class NumberText:
         from_one = arena.concat([digits.nonzero, digits.any, digits.optional(self._fraction())])
         below_one = arena.concat([arena.literal(b"0."), digits.zeros, digits.nonzero, digits.any])
         return arena.alt([from_one, below_one])
-
-    def _with_exponent(self, mantissa: Term) -> Term:
-        if self.spelling == "plain":
-            return mantissa
-        return self.arena.seq(mantissa, self.digits.optional(self._exponent()))
 
     def _exponent(self, least: int | None = None) -> Term:
         return self.arena.seq(self.digits.e, self.digits.exponents(((least, None),)))
@@ -279,10 +264,6 @@ def plain_decimal(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _owned(arena: Arena, owner: Owner, term: Term) -> Term:
-    return term if owner.origin is None else arena.tag(owner.origin, term, owner.label)
-
-
 def _check_length(value: Decimal, pointer: str, keyword: str) -> None:
     if max(abs(value.adjusted()), _places(value)) > LONGEST_CONSTANT:
         place = f" at {pointer}" if pointer else ""
@@ -303,7 +284,8 @@ def _places(value: Decimal) -> int:
 def _scaled(value: Decimal, scale: int) -> int:
     """The number times ten to the scale, exactly."""
     numerator, denominator = value.as_integer_ratio()
-    return numerator * 10**scale // denominator
+    scaled: int = numerator * 10**scale // denominator
+    return scaled
 
 
 def _fraction_of(divisor: Decimal) -> tuple[int, int]:

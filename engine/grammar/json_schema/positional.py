@@ -6,70 +6,46 @@ found by arithmetic, not by looking at all remainders.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from math import gcd
-from typing import NamedTuple
 
 from engine.automaton.arena import Arena
-from engine.automaton.terms import Captured, Term, byte_set
-from engine.errors import Origin
+from engine.automaton.terms import Term, byte_set
 from engine.grammar.json_schema.digits import Digits
 from engine.grammar.json_schema.multiples import Modulus, first_digits, residue
+from engine.grammar.json_schema.number_rule import NumberRule, Owner, Phase, Prefix
 from engine.grammar.json_schema.spans import Decades, holds, united
 
 
-class Owner(NamedTuple):
-    """Who speaks in a number, and what the number is called, such as `<integer>`."""
-
-    origin: Origin | None
-    label: str
-
-
-class Phase(Enum):
-    """How far a number is written. POINT: a digit must follow. FRACTION: at least one does already."""
-
-    START = "start"
-    WHOLE = "whole"
-    POINT = "point"
-    FRACTION = "fraction"
-
-
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What matters of the digits so far.
+class Written(Prefix):
+    """`zero`: all digits so far are 0. `places`: digits after the point, up to the scale.
 
-    `zero`: all are 0. `places`: digits after the point, up to the scale. `decades` count from the last digit of the
-    integer part, and from the last digit of all while these are 0.
+    `decades` count from the last digit of the integer part, and from the last digit of all while these are 0.
+    `remainders` are kept as far as digits to come can tell them apart; from the end of a modulus' scale on, 0 is a
+    multiple and 1 is none.
     """
 
-    phase: Phase
-    decades: Decades
-    remainders: tuple[int, ...]
     zero: bool = False
     places: int = 0
 
 
-class Positional:
+class Positional(NumberRule[Written]):
     """The rule for unsigned numbers without exponent.
 
-    `scale`: of the cells of which `Written.decades` is made. `point`: whether a fraction may be written at all.
-    `zero`: whether 0 is one of the numbers.
+    `scale`: of the cells of which the decades are made. `point`: whether a fraction may be written at all. `zero`:
+    whether 0 is one of the numbers.
     """
 
     def __init__(
         self, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...], scale: int, point: bool, zero: bool
     ) -> None:
-        self.name = f"{owner.label} without exponent"
-        self.digits = digits
-        self.owner = owner
-        self.moduli = moduli
+        super().__init__(f"{owner.label} without exponent", digits, owner, moduli)
         self.scale = scale
         self.point = point
         self.zero = zero
         self.dense = not any(modulus.wanted for modulus in moduli)
-        self._shortest: dict[Written, str | None] = {}
 
     def start(self, decades: Decades) -> Term:
         """All numbers whose decades these are, and 0 where that is one."""
@@ -85,60 +61,35 @@ class Positional:
         for byte, rest in self._next(arena, args):
             following.setdefault(rest, []).append(byte)
         options = [
-            arena.seq(self._tagged(arena, arena.bytes(byte_set(read))), rest) for rest, read in following.items()
+            arena.seq(self.owner.of(arena, arena.bytes(byte_set(read))), rest) for rest, read in following.items()
         ]
         if self.nullable(args):
             options.append(arena.epsilon)
         return arena.alt(options)
 
-    def core(self, arena: Arena, args: Written) -> Term:
-        """A shortest text."""
-        text = self._text(args)
-        return arena.empty if text is None else arena.literal(text.encode())
-
-    def after(self, arena: Arena, args: Written, text: Captured) -> Term:
-        """Numbers capture nothing."""
-        raise NotImplementedError
-
-    def parts(self, arena: Arena, args: Written) -> Iterable[Term]:
-        """Every byte of a number."""
-        return (arena.literal(b".0123456789"),)
-
-    def forget(self, args: Written) -> Written:
-        """Nothing to forget."""
-        return args
-
-    def words(self, args: Written) -> str:
-        """The number as a reader knows it."""
-        return self.owner.label if args.phase is Phase.START else f"rest of {self.owner.label}"
-
-    def _tagged(self, arena: Arena, term: Term) -> Term:
-        return arena.tag(self.owner.origin, term, self.owner.label) if self.owner.origin else term
-
     def _next(self, arena: Arena, args: Written) -> Iterator[tuple[int, Term]]:
         for digit in range(10):
             after = self._digit(args, digit)
             if after is not None and self._text(after) is not None:
-                yield 0x30 + digit, self._term(arena, after)
+                yield 0x30 + digit, self._rest(arena, after)
         if args.phase is Phase.WHOLE and self.point:
             after = self._pointed(args)
             if self._text(after) is not None:
-                yield 0x2E, self._term(arena, after)
+                yield 0x2E, self._rest(arena, after)
 
-    def _term(self, arena: Arena, args: Written) -> Term:
-        """The rest after some digits: beyond the scale only zeros matter."""
-        if args.phase not in (Phase.POINT, Phase.FRACTION) or args.places < self.scale:
+    def _rest(self, arena: Arena, args: Written) -> Term:
+        """What follows some digits: beyond the scale only whether there are zeros matters."""
+        if not self._at_end_of_scale(args):
             return arena.call(self, args)
         options = []
-        zero = arena.literal(b"0")
-        started = args.phase is Phase.FRACTION
         if self._point_fits(args):
-            options.append(arena.repeat(zero, 0 if started else 1, None))
+            options.append(arena.repeat(arena.literal(b"0"), 0 if args.phase is Phase.FRACTION else 1, None))
         if self._gap_fits(args):
             options.append(arena.concat([self.digits.zeros, self.digits.nonzero, self.digits.any]))
-        rest = arena.alt(options)
-        label = f"rest of {self.owner.label}"
-        return arena.tag(self.owner.origin, rest, label) if self.owner.origin else rest
+        return self.owner.of(arena, arena.alt(options))
+
+    def _at_end_of_scale(self, args: Written) -> bool:
+        return args.after_point and args.places == self.scale
 
     def _digit(self, args: Written, digit: int) -> Written | None:
         """After one more digit, None if it cannot stand here."""
@@ -172,10 +123,6 @@ class Positional:
         return Written(Phase.POINT, decades, remainders, args.zero)
 
     def _remainders(self, args: Written, digit: int, phase: Phase, places: int) -> tuple[int, ...]:
-        """Of the number that the digits so far make, as far as digits to come can tell.
-
-        From the end of a modulus' scale on: 0 for a multiple, else 1; digits beyond the scale make it no multiple.
-        """
         remainders = []
         for remainder, modulus in zip(args.remainders, self.moduli, strict=True):
             if phase is Phase.FRACTION and args.places >= modulus.scale:
@@ -207,16 +154,10 @@ class Positional:
             return bool(args.decades.within(None, 0))
         return holds(args.decades.full, 0) or any(cells[-1][1] == 2 for _, _, cells in args.decades.partial)
 
-    def _text(self, args: Written) -> str | None:
-        """A shortest text from here, None if there is none."""
-        if args not in self._shortest:
-            self._shortest[args] = self._found(args)
-        return self._shortest[args]
-
     def _found(self, args: Written) -> str | None:
         if self.nullable(args):
             return ""
-        if args.phase in (Phase.POINT, Phase.FRACTION) and args.places == self.scale:
+        if self._at_end_of_scale(args):
             if args.phase is Phase.POINT and self._point_fits(args):
                 return "0"
             return "1" if self._gap_fits(args) else None
@@ -233,7 +174,7 @@ class Positional:
     def _stepwise(self, args: Written) -> str | None:
         """By looking one step ahead, from the last of the zeros that may follow backwards."""
         zeros = [args]
-        while zeros[-1].phase in (Phase.POINT, Phase.FRACTION) and zeros[-1].places < self.scale:
+        while zeros[-1].after_point and zeros[-1].places < self.scale:
             after = self._digit(zeros[-1], 0)
             if after is None:
                 break
@@ -264,7 +205,7 @@ class Positional:
 
     def _more_digits(self, decades: Decades) -> Iterator[int]:
         """How many more digits the integer part may have, ascending; where any number may, as many as can matter."""
-        enough = sum(len(str(modulus.divisor)) for modulus in self.moduli) + 1
+        enough = sum(modulus.divisor.bit_length() // 3 + 1 for modulus in self.moduli) + 1
         spans = united([*decades.full, *((decade, decade + 1) for decade, _, _ in decades.partial)])
         for first, end in spans:
             assert first is not None
@@ -278,7 +219,7 @@ class Positional:
         """The smallest number whose `count` digits may end the text, the last `places` of them after the point."""
         residues = []
         for remainder, modulus in zip(args.remainders, self.moduli, strict=True):
-            settled = args.phase in (Phase.POINT, Phase.FRACTION) and args.places >= modulus.scale
+            settled = args.after_point and args.places >= modulus.scale
             if settled and remainder:
                 continue
             found = residue(modulus, remainder, count, modulus.scale - args.places - places)

@@ -1,20 +1,20 @@
 """Numbers with an exponent, as a rule.
 
 A mantissa begins with a digit other than 0. What its digits leave open are the exponents: bounds, multiples and
-excluded values all come down to a set of those (a larger exponent only ever makes more multiples), which is then spelled
-as any set of integers.
+excluded values all come down to a set of those (a larger exponent only ever makes more multiples), which is spelled as
+any set of integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from engine.automaton.arena import Arena
-from engine.automaton.terms import Captured, Term, byte_set
+from engine.automaton.terms import Term, byte_set
 from engine.grammar.json_schema.digits import Digits
-from engine.grammar.json_schema.multiples import Modulus, Residue, first_digits, residue, zeros_needed
-from engine.grammar.json_schema.positional import Owner, Phase
+from engine.grammar.json_schema.multiples import Modulus, Residue, first_digits, most_zeros, residue, zeros_needed
+from engine.grammar.json_schema.number_rule import NumberRule, Owner, Phase, Prefix
 from engine.grammar.json_schema.spans import Cells, Decades, Spans, clipped
 
 MOST_DIGITS = 20
@@ -22,32 +22,25 @@ MOST_DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Mantissa:
-    """What matters of the digits so far.
+class Mantissa(Prefix):
+    """`whole`: digits before the point, while they are written; `decades` count from the last of these.
 
-    `whole`: digits before the point, while they are written. `decades` count from the last of these. The rest is only
-    kept where multiples matter. `places`: digits after the point up to the last that is not 0. `pending`: zeros after
-    that one. `remainders`: of the digits without the pending ones. `round`: the last digit is a 0 before the point.
+    The rest is only kept where multiples matter. `places`: digits after the point up to the last that is not 0.
+    `pending`: zeros after that one. `remainders`: of the digits without the pending ones. `round`: the integer part
+    ends in 0 and no other digit follows.
     """
 
-    phase: Phase
-    decades: Decades
-    remainders: tuple[int, ...]
     whole: int = 0
     places: int = 0
     pending: int = 0
     round: bool = False
 
 
-class Scientific:
+class Scientific(NumberRule[Mantissa]):
     """The rule for unsigned numbers with an exponent, 0 aside. `moduli` have their lowest scale."""
 
     def __init__(self, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...]) -> None:
-        self.name = f"{owner.label} with exponent"
-        self.digits = digits
-        self.owner = owner
-        self.moduli = moduli
-        self._shortest: dict[Mantissa, str | None] = {}
+        super().__init__(f"{owner.label} with exponent", digits, owner, moduli)
 
     def start(self, decades: Decades) -> Term:
         """All numbers whose decades these are."""
@@ -69,36 +62,12 @@ class Scientific:
             if self._text(pointed) is not None:
                 following[pointed] = [0x2E]
         options = [
-            arena.seq(self._tagged(arena.bytes(byte_set(read))), arena.call(self, rest))
+            arena.seq(self.owner.of(arena, arena.bytes(byte_set(read))), arena.call(self, rest))
             for rest, read in following.items()
         ]
         exponents = self.digits.exponents(self._exponents(args))
-        options.append(self._tagged(arena.seq(self.digits.e, exponents)))
+        options.append(self.owner.of(arena, arena.seq(self.digits.e, exponents)))
         return arena.alt(options)
-
-    def core(self, arena: Arena, args: Mantissa) -> Term:
-        """A shortest text."""
-        text = self._text(args)
-        return arena.empty if text is None else arena.literal(text.encode())
-
-    def after(self, arena: Arena, args: Mantissa, text: Captured) -> Term:
-        """Numbers capture nothing."""
-        raise NotImplementedError
-
-    def parts(self, arena: Arena, args: Mantissa) -> Iterable[Term]:
-        """Every byte of a number."""
-        return (arena.literal(b"+-.0123456789Ee"),)
-
-    def forget(self, args: Mantissa) -> Mantissa:
-        """Nothing to forget."""
-        return args
-
-    def words(self, args: Mantissa) -> str:
-        """The number as a reader knows it."""
-        return self.owner.label if args.phase is Phase.START else f"rest of {self.owner.label}"
-
-    def _tagged(self, term: Term) -> Term:
-        return self.digits.arena.tag(self.owner.origin, term, self.owner.label) if self.owner.origin else term
 
     def _digit(self, args: Mantissa, digit: int) -> Mantissa | None:
         """After one more digit, None if it cannot stand here."""
@@ -145,12 +114,6 @@ class Scientific:
                 spans = clipped(spans, end_of_scale if args.round else None, enough)
         return spans
 
-    def _text(self, args: Mantissa) -> str | None:
-        """A shortest text from here, None if there is none."""
-        if args not in self._shortest:
-            self._shortest[args] = self._found(args)
-        return self._shortest[args]
-
     def _found(self, args: Mantissa) -> str | None:
         if args.phase in (Phase.START, Phase.POINT):
             following = [(str(digit), self._digit(args, digit)) for digit in range(10)]
@@ -195,7 +158,7 @@ class Scientific:
         places = args.places + args.pending + count
         for modulus in self.moduli:
             end_of_scale = places - modulus.scale
-            kinds.update(range(end_of_scale - 1, end_of_scale + modulus.divisor.bit_length() + 1))
+            kinds.update(range(end_of_scale - 1, end_of_scale + most_zeros(modulus.divisor) + 1))
         for first, end in args.decades.full:
             for decade in sorted({_nearest(kind, first, end) for kind in kinds}):
                 yield decade, None
