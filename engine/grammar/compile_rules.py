@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from difflib import get_close_matches
 
 from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.constraint import Constraint, Report
 from engine.errors import BudgetError, ConstraintError
 from engine.grammar.rule_terms import RuleTerms
-from engine.grammar.rules import Grammar, refs
+from engine.grammar.rules import Grammar, refs, unknown
 
 
 def compile_rules(grammar: Grammar, started: float) -> Constraint:
@@ -27,6 +26,7 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
     try:
         terms = RuleTerms(arena, grammar)
         automaton = Automaton(arena, terms.root)
+        _check_patterns(grammar, terms, automaton)
         dead = {name for name, call in terms.called().items() if not automaton.liveness.alive(call)}
     except RecursionError as error:
         message = "the grammar is nested too deeply: give inner groups rules of their own."
@@ -50,9 +50,16 @@ def _check_references(grammar: Grammar) -> None:
     for body in grammar.bodies.values():
         for ref in refs(body):
             if ref.name not in grammar.bodies:
-                close = get_close_matches(ref.name, grammar.bodies, 1)
-                advice = f"did you mean {close[0]!r}?" if close else "define it, or correct the name."
-                raise grammar.source.error(ref.offset, f"there is no rule {ref.name!r}: {advice}")
+                raise grammar.source.error(ref.offset, unknown(ref.name, grammar.bodies))
+
+
+def _check_patterns(grammar: Grammar, terms: RuleTerms, automaton: Automaton) -> None:
+    for pattern, term in terms.patterns():
+        if term.nullable:
+            message = "this matches the empty text, which a terminal may not: make it optional where it is used."
+            raise grammar.source.error(pattern.offset, message)
+        if not automaton.liveness.alive(term):
+            raise grammar.source.error(pattern.offset, "no text matches this regex: correct it, or leave it out.")
 
 
 def _endless(grammar: Grammar, dead: Collection[str]) -> ConstraintError:

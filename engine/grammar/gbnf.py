@@ -125,7 +125,7 @@ class _Parser:
             body.add(self._class())
         elif symbol == ".":
             self._at += 1
-            body.add(Pattern(Chars(ALL)))
+            body.add(Pattern(Chars(ALL), start))
         elif symbol in TIMES:
             self._at += 1
             body.repeat(*TIMES[symbol], start)
@@ -177,7 +177,7 @@ class _Parser:
             members = ~members
         if not members:
             raise self._source.error(start, "this class has no characters: put some between the brackets.")
-        return Pattern(Chars(members))
+        return Pattern(Chars(members), start)
 
     def _character(self, start: int) -> int:
         """One character of the text or class that begins at `start`, as a code point."""

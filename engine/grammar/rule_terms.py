@@ -78,7 +78,7 @@ class RuleTerms:
         starts = {name: tuple(_left_refs(body, self._nullable)) for name, body in bodies.items()}
         self._cycles = {name: cycle for cycle in components(starts) for name in cycle}
         self._solved: dict[str, Term] = {}
-        self._patterns: dict[int, Term] = {}
+        self._patterns: dict[int, tuple[Pattern, Term]] = {}
         self._ignored = self._between(grammar.ignored)
         body = self.body(grammar.start)
         empty_or_not = arena.repeat(body, 0, 1) if grammar.start in self._nullable else body
@@ -99,6 +99,10 @@ class RuleTerms:
     def called(self) -> dict[str, Term]:
         """The rules whose bodies were made so far, with their calls."""
         return {name: self._calls[name] for name in self._solved}
+
+    def patterns(self) -> Iterable[tuple[Pattern, Term]]:
+        """The patterns that were met so far, with their terms."""
+        return self._patterns.values()
 
     def _between(self, ignored: Sequence[Pattern]) -> Term:
         """What may follow every text and every pattern."""
@@ -196,14 +200,14 @@ class RuleTerms:
         key = id(node.regex)
         if key not in self._patterns:
             encode = partial(utf8, self._arena)
-            self._patterns[key] = lower(node.regex, self._arena, encode, search=False)
-        return self._patterns[key]
+            self._patterns[key] = node, lower(node.regex, self._arena, encode, search=False)
+        return self._patterns[key][1]
 
     def _spoken(self, term: Term, node: Text | Pattern, owner: str) -> Term:
         """The term with its owner: the pattern's own, or the rule."""
         label = f"<{owner}>" if owner in self._labels else ""
-        if isinstance(node, Pattern) and node.owner:
-            owner, label = node.owner, node.label
+        if isinstance(node, Pattern) and (node.owner or node.label):
+            owner, label = node.owner or owner, node.label
         return self._arena.tag(Origin(owner), term, label)
 
 

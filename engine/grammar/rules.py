@@ -5,8 +5,9 @@ rule_terms.py makes terms of them, compile_rules.py a constraint.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Literal
 
 from engine.budget import Budget
@@ -25,10 +26,12 @@ class Text:
 class Pattern:
     """The texts of a regex that does not match the empty text.
 
-    `owner`: the name of the part of the grammar that speaks for it, "" if that is the rule; `label`: what it is called.
+    `owner`: the name of the part of the grammar that speaks for it, "" if that is the rule; `label`: what it is called,
+    "" if that is how it is spelled.
     """
 
     regex: RegexNode
+    offset: int
     owner: str = ""
     label: str = ""
 
@@ -110,6 +113,12 @@ class Source:
         """Something at an offset that is larger than the budget."""
         where = self.place(offset)
         return BudgetError(f"L{where[1:]}: {message}", pointer=where)
+
+
+def unknown(name: str, known: Iterable[str]) -> str:
+    """The message for a name that is not defined."""
+    close = get_close_matches(name, known, 1)
+    return f"there is no {name!r}: " + (f"did you mean {close[0]!r}?" if close else "define it, or correct the name.")
 
 
 @dataclass(frozen=True, slots=True)
