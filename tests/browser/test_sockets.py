@@ -35,7 +35,7 @@ class Watch:
         self._thread.join()
 
     def _look(self) -> None:
-        while not self._stop.wait(0.01):
+        while not self._stop.wait(0.03):
             with contextlib.suppress(psutil.NoSuchProcess):  # a child that has just ended
                 for process in [self._process, *self._process.children(recursive=True)]:
                     self.seen |= {c.raddr.ip for c in process.net_connections("inet") if c.raddr and away(c.raddr.ip)}
