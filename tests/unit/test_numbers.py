@@ -326,6 +326,17 @@ def test_few_values_are_listed(facts: NumberFacts, values: str | None) -> None:
     assert (numbers.automaton.start < 0) == (listed == [])
 
 
+def test_the_alphabet_is_that_of_the_spellings() -> None:
+    cases: list[tuple[NumberFacts, Spelling, bytes]] = [
+        (bounds("3", "9", integer=True), "plain", b"3456789"),
+        (bounds("0", integer=True, multiples=(Decimal(7),)), "plain", b"0123456789"),
+        (bounds(multiples=(Decimal("0.25"),)), "plain", b"-.0123456789"),
+        (bounds("3", "9"), "any", b"+-.0123456789Ee"),
+    ]
+    for facts, spelling, alphabet in cases:
+        assert Numbers(facts, spelling).automaton.alphabet() == frozenset(alphabet)
+
+
 def test_every_state_names_its_owner() -> None:
     origin = Origin("/price", "multipleOf")
     for facts in (bounds("10", "20"), bounds(multiples=(Decimal("0.25"),)), bounds("3", integer=True)):

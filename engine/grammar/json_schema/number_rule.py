@@ -56,8 +56,9 @@ State = TypeVar("State", bound=Prefix)
 class NumberRule(ABC, Generic[State]):
     """A rule for unsigned numbers whose states are prefixes; only prefixes that can be completed are ever reached."""
 
-    def __init__(self, name: str, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...]) -> None:
+    def __init__(self, name: str, alphabet: bytes, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...]) -> None:
         self.name = name
+        self.alphabet = alphabet
         self.digits = digits
         self.owner = owner
         self.moduli = moduli
@@ -86,7 +87,7 @@ class NumberRule(ABC, Generic[State]):
 
     def parts(self, arena: Arena, args: State) -> Iterable[Term]:
         """Every byte of a number."""
-        return (arena.literal(b"+-.0123456789Ee"),)
+        return (arena.literal(self.alphabet),)
 
     def forget(self, args: State) -> State:
         """Nothing to forget."""

@@ -41,7 +41,8 @@ class Positional(NumberRule[Written]):
     def __init__(
         self, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...], scale: int, point: bool, zero: bool
     ) -> None:
-        super().__init__(f"{owner.label} without exponent", digits, owner, moduli)
+        alphabet = b".0123456789" if point else b"0123456789"
+        super().__init__(f"{owner.label} without exponent", alphabet, digits, owner, moduli)
         self.scale = scale
         self.point = point
         self.zero = zero

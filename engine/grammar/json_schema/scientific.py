@@ -40,7 +40,7 @@ class Scientific(NumberRule[Mantissa]):
     """The rule for unsigned numbers with an exponent, 0 aside. `moduli` have their lowest scale."""
 
     def __init__(self, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...]) -> None:
-        super().__init__(f"{owner.label} with exponent", digits, owner, moduli)
+        super().__init__(f"{owner.label} with exponent", b"+-.0123456789Ee", digits, owner, moduli)
 
     def start(self, decades: Decades) -> Term:
         """All numbers whose decades these are."""
