@@ -12,9 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.box import SIMPLE
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -207,19 +208,20 @@ def _version(package: str) -> str:
 
 
 def _table(saved: Trace) -> Table:
-    table = Table(title=escape(_printable(saved.spec.prompt)), title_justify="left")
-    for name in ("step", "kind", "rank", "raw", "renormalised", "allowed", "Z", "-ln Z"):
-        table.add_column(name, justify="left" if name == "kind" else "right")
-    table.add_column("token")
-    table.add_column("first choice, if masked")
+    table = Table(title=escape(_printable(saved.spec.prompt)), title_justify="left", box=SIMPLE, padding=(0, 1, 0, 0))
+    for name in ("step", "kind", "rank", "raw", "renorm.", "allowed", "-ln Z"):
+        table.add_column(name, justify="left" if name == "kind" else "right", no_wrap=True)
+    table.add_column("token", no_wrap=True)
+    table.add_column("masked favourite")
     for step in saved.steps:
         table.add_row(*_row(step))
     return table
 
 
-def _row(step: Step) -> list[Any]:
-    masked = f"{step.argmax.decode(errors='backslashreplace')!r}" if step.argmax_masked else ""
+def _row(step: Step) -> list[str]:
+    names = {candidate.token_id: candidate.name for candidate in step.candidates}
     blamed = ", ".join(map(str, step.argmax_origins))
+    favourite = f"{_quoted(step.argmax, names.get(step.argmax_id, ''))} {blamed}" if step.argmax_masked else ""
     return [
         str(step.index),
         step.kind,
@@ -227,16 +229,15 @@ def _row(step: Step) -> list[Any]:
         f"{step.raw:.4f}",
         f"{step.renormalised:.4f}",
         f"{step.allowed_count:,}",
-        f"{step.z:.4f}",
         f"{step.cost:.3f}",
-        escape(_shown(step)),
-        escape(_printable(f"{masked} {blamed}".strip())),
+        escape(_quoted(step.token, names.get(step.token_id, ""))),
+        escape(_printable(favourite)),
     ]
 
 
-def _shown(step: Step) -> str:
-    names = {candidate.token_id: candidate.name for candidate in step.candidates}
-    return _printable(names.get(step.token_id, "")) or repr(step.token.decode(errors="backslashreplace"))
+def _quoted(token: bytes, name: str) -> str:
+    """A token as one line: by its name if it has one, else between quotes, so that white space shows."""
+    return _printable(name or f"'{token.decode(errors='backslashreplace')}'").replace("\n", "\\n")
 
 
 def _printable(text: str | bytes) -> str:
