@@ -91,16 +91,19 @@ def _parts(term: Term, depth: int) -> Iterable[str]:
 
 
 def _label_of(term: Term, depth: int) -> str:
-    """The label that all of a term's parts share, "" if they have none in common."""
-    if isinstance(term, Tag):
-        return term.label
+    """The label that all of a term's parts share, "rest of" aside; "" if they have none in common."""
     if depth > DEEPEST:
         return ""
-    if isinstance(term, Repeat):
-        return _label_of(term.body, depth)
-    parts = term.members if isinstance(term, Alt) else (term.head, term.tail) if isinstance(term, Seq) else ()
-    common = _label_of(parts[0], depth + 1) if parts else ""
-    return common if common and all(_label_of(part, depth + 1) == common for part in parts[1:]) else ""
+    if isinstance(term, Tag):
+        return term.label
+    if isinstance(term, Call):
+        return term.rule.words(term.args)
+    if isinstance(term, (Alt, Seq)):
+        labels = [_label_of(part, depth + 1) for part in (term.members if isinstance(term, Alt) else (term.head, term.tail))]
+        if len({label.removeprefix("rest of ") for label in labels}) == 1:
+            return max(labels, key=len)
+        return ""
+    return _label_of(term.body, depth + 1) if isinstance(term, Repeat) else ""
 
 
 def _words(term: Term, depth: int) -> str:

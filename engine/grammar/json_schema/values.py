@@ -174,7 +174,7 @@ class Values:
             return self.arena.tag(origin, self.arena.alt(exactly), "<number>" if len(exactly) > 1 else "")
         origin = self.owner(branch, place, (Multiple, Bound))
         label = "<integer>" if "fraction" not in branch.kinds else "<number>"
-        return self.arena.tag(origin, self.numbers.term(facts), label)
+        return self.numbers.term(facts, origin, label)
 
     def _string(self, branch: Branch, place: str, constants: list[Scalar] | None) -> Term:
         body = self._inside_string(branch)
