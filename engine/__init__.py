@@ -18,6 +18,7 @@ from engine.grammar.gbnf import compile_gbnf
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.lark import compile_lark
 from engine.grammar.regex.compile import compile_regex
+from engine.grammar.requests.compile import compile_request
 from engine.grammar.sources import compile_source
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ __all__ = [
     "compile_json_schema",
     "compile_lark",
     "compile_regex",
+    "compile_request",
     "compile_source",
     *_LATER,
 ]

@@ -37,7 +37,7 @@ def calls(asked: AnyCall) -> dict[str, Any]:
     """The document of the alternative of some calls, which stands at the place of the list of tools."""
     root = document([call.schema for call in asked.calls])
     for call in asked.calls:
-        put(root, call.name.pointer, {"const": call.name.text()})
+        put(root, call.name.pointer, {"enum": [call.name.text()]})  # draft 4 has no const
         put(root, call.pointer, _call(call.name.pointer, call.key, call.schema.pointer))
     put(root, asked.pointer, any_of([call.pointer for call in asked.calls]))
     return root

@@ -86,7 +86,8 @@ class _Terms:
         kind = part.need("type")
         build = FORMATS.get(kind.value) if isinstance(kind.value, str) else None
         if build is None:
-            raise kind.error(f"must be one of {', '.join(FORMATS)}; formats of tokens depend on a vocabulary")
+            why = "formats of tokens depend on a vocabulary, and grammars cannot be enforced inside tags"
+            raise kind.error(f"must be one of {', '.join(FORMATS)}: {why}")
         known, method = build
         for name in part.value:
             if name not in ("type", *known) and part.value[name]:
