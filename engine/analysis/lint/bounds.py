@@ -1,0 +1,123 @@
+"""Values that may go on for ever: strings, arrays and objects without a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.analysis.lint.subject import Position, Subject, constants
+from engine.automaton.arena import Arena
+from engine.automaton.terms import Alt, And, Call, Capture, Not, Repeat, Seq, Tag, Term
+from engine.errors import ConstraintError
+from engine.findings import Finding
+from engine.grammar.json_schema.clauses import (
+    ALL_KINDS,
+    Contains,
+    Format,
+    ItemCount,
+    Items,
+    Length,
+    MemberCount,
+    Members,
+    Names,
+    Pattern,
+    Required,
+    Unique,
+    limits,
+)
+from engine.grammar.json_schema.conjunction import Branch
+from engine.grammar.json_schema.domain import MANY
+
+MOST_DIFFERENT = 200
+"""Values among which unique items may be, for their array to count as bounded by them."""
+
+RUNS_ON = "A model that repeats itself writes on until max_tokens, and what is cut there is no JSON."
+
+
+def bounds_findings(subject: Subject) -> Iterator[Finding]:
+    """Strings, arrays and objects that have no bound, each where its type or its keywords stand."""
+    for position in subject.positions:
+        for branch in position.branches:
+            if constants(branch) is None:
+                yield from _of_branch(subject, position, branch)
+
+
+def _of_branch(subject: Subject, position: Position, branch: Branch) -> Iterator[Finding]:
+    if branch.kinds == ALL_KINDS and not branch.clauses:
+        message = "Any JSON value may stand here, of any size and depth. Say at least its type."
+        yield Finding(position.pointer, "warning", "type", message, RUNS_ON)
+        return
+    if "string" in branch.kinds and not _has_bounded_string(subject, branch):
+        pointer = subject.values.owner(branch, position.pointer, (Pattern, Format, Length)).pointer
+        yield Finding(pointer, "warning", "maxLength", _about_string(branch), RUNS_ON)
+    if "array" in branch.kinds and not _has_bounded_array(subject, branch):
+        pointer = subject.values.owner(branch, position.pointer, (Items, ItemCount, Contains, Unique)).pointer
+        message = "The array may have any number of items. Add maxItems."
+        yield Finding(pointer, "warning", "maxItems", message, RUNS_ON)
+    if "object" in branch.kinds and not _has_bounded_object(subject, branch):
+        pointer = subject.values.owner(branch, position.pointer, (Members, Required, MemberCount, Names)).pointer
+        yield _about_object(subject, branch, pointer)
+
+
+def _about_string(branch: Branch) -> str:
+    if any(clause.positive for clause in branch.all(Pattern)):
+        return "The pattern matches texts of any length. Anchor it with ^ and $ and bound it, or add maxLength."
+    if any(clause.positive for clause in branch.all(Format)):
+        return "The format has texts of any length. Add maxLength."
+    return "The string may be of any length. Add maxLength, a bounded pattern, or an enum."
+
+
+def _about_object(subject: Subject, branch: Branch, pointer: str) -> Finding:
+    why = "A model may add members that nobody asked for, and go on adding them until max_tokens."
+    if any(branch.all(Members)) and any(not asked for _, asked in subject.undeclared(branch)):
+        message = "Members that are not declared may follow, with any value. Add additionalProperties: false."
+    elif any(branch.all(Members)):
+        message = "The object may have any number of members. Add maxProperties."
+    else:
+        message = "The object may have any members. Declare properties, and add additionalProperties: false."
+    return Finding(pointer, "info", "additionalProperties", message, why)
+
+
+def _has_bounded_string(subject: Subject, branch: Branch) -> bool:
+    if limits(branch.all(Length))[1] is not None:
+        return True
+    return is_finite(subject.arena, subject.strings(branch))
+
+
+def _has_bounded_array(subject: Subject, branch: Branch) -> bool:
+    if limits(branch.all(ItemCount))[1] is not None:
+        return True
+    *_, (_, rest) = subject.items(branch)
+    if not subject.is_alive(rest):
+        return True
+    if not any(clause.positive for clause in branch.all(Unique)):
+        return False
+    try:
+        return subject.values.domain(rest, MOST_DIFFERENT) is not MANY
+    except ConstraintError:  # it cannot be told
+        return False
+
+
+def _has_bounded_object(subject: Subject, branch: Branch) -> bool:
+    if limits(branch.all(MemberCount))[1] is not None:
+        return True
+    names = tuple(demand for clause in branch.all(Names) for demand in clause.asked)
+    if names and is_finite(subject.arena, subject.values.string_body(names)):
+        return True
+    return not any(subject.is_alive(asked) for _, asked in subject.undeclared(branch))
+
+
+def is_finite(arena: Arena, term: Term, above: frozenset[Term] = frozenset()) -> bool:
+    """Whether a term has finitely many texts, judged by its structure: False may be said of an intersection wrongly."""
+    if isinstance(term, Seq):
+        return is_finite(arena, term.head, above) and is_finite(arena, term.tail, above)
+    if isinstance(term, Alt):
+        return all(is_finite(arena, member, above) for member in term.members)
+    if isinstance(term, And):
+        return any(is_finite(arena, member, above) for member in term.members)
+    if isinstance(term, Repeat):
+        return term.high is not None and is_finite(arena, term.body, above)
+    if isinstance(term, Tag):
+        return is_finite(arena, term.body, above)
+    if isinstance(term, Call):
+        return term not in above and is_finite(arena, arena.body(term), above | {term})
+    return not isinstance(term, (Not, Capture))
