@@ -56,8 +56,8 @@ class Verdict:
     `kind`: "accepted"; "incomplete", a proper beginning of an accepted text; or "rejected". `offset`: the byte at which
     the text leaves the language (its length if it does not), also as `line` and `column`, from 1, in characters.
     `expected`: what may stand there, in words. `origins`: the parts of the source that speak there. `completion`: a
-    shortest text that completes what was read up to there. `repair`: the smallest change found by which a rejected text
-    goes on.
+    shortest text that completes what was read up to there. `limit`: the upper bound of a JSON Schema that is reached
+    there, in words.
     """
 
     kind: Literal["accepted", "incomplete", "rejected"]
@@ -67,7 +67,6 @@ class Verdict:
     expected: tuple[str, ...]
     origins: tuple[Origin, ...]
     completion: bytes
-    repair: Repair | None = None
     limit: str = ""
 
     def __str__(self) -> str:
@@ -109,6 +108,18 @@ class Constraint:
                 state = following
             kind: Literal["accepted", "incomplete"] = "accepted" if self.is_accepting(state) else "incomplete"
             return self._verdict(kind, data, len(data), state)
+
+    def repair(self, text: str | bytes) -> Repair | None:
+        """The smallest change found by which a rejected text goes on where it leaves the language."""
+        data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+        with self.automaton.lock:
+            state = self.start
+            for offset, byte in enumerate(data):
+                following = self.automaton.step(state, byte)
+                if following < 0:
+                    return repair(self.automaton, state, data[offset:])
+                state = following
+            return None
 
     def advance(self, state: int, data: bytes) -> int | None:
         """The state after some bytes, None where they cannot be read."""
@@ -163,7 +174,6 @@ class Constraint:
             expected=expected,
             origins=origins,
             completion=self.shortest(state),
-            repair=repair(self.automaton, state, data[offset:]) if kind == "rejected" else None,
             limit=self._limit_reached(state, origins, expected) if kind == "rejected" else "",
         )
 

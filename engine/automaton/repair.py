@@ -9,13 +9,13 @@ from engine.automaton.automaton import Automaton
 from engine.automaton.liveness import PLEASANT
 from engine.automaton.terms import members_of
 
-MOST_REMOVED = 6
+MOST_REMOVED = 4
 """Bytes of the text that a repair may take away."""
 
-MOST_TRIED = 200
+MOST_TRIED = 60
 """Insertions that are tried, the shortest first."""
 
-ENOUGH = 16
+ENOUGH = 12
 """Bytes read after a repair beyond which it is as good as any."""
 
 
