@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 from engine.findings import Finding
 
 
+CLOSING = frozenset(("'\"'", "']'", "'}'"))
+"""How `explain.expected` words the marks that end a string, an array and an object."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unenforced:
     """A keyword that the constraint does not enforce, with the reason."""
@@ -179,10 +183,11 @@ class Constraint:
 
     def _limit_reached(self, state: int, origins: tuple[Origin, ...], expected: tuple[str, ...]) -> str:
         """Which upper bound of a JSON Schema leaves nothing but the end of a string, array or object here."""
-        closing = {"'\"'", "']'", "'}'"}
-        opening = "'\"'" in expected and not self.describe(state).startswith("rest of")
-        if self.schema is None or opening or not closing.issuperset(expected):
+        if self.schema is None or not CLOSING.issuperset(expected):
             return ""
+        after = self.automaton.step(state, expected[0].encode()[-2])
+        if set(self.origins(after)) & set(origins):
+            return ""  # the mark opens a value, it does not close one
         for origin in origins:
             value = self.schema.keyword(origin)
             if origin.keyword in ("maxLength", "maxItems", "maxProperties") and value is not None:
