@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from engine.grammar.json_schema.relation import SchemaSource
 from engine.findings import Finding
 
-
 CLOSING = frozenset(("'\"'", "']'", "'}'"))
 """How `explain.expected` words the marks that end a string, an array and an object."""
 

@@ -99,7 +99,8 @@ def _label_of(term: Term, depth: int) -> str:
     if isinstance(term, Call):
         return term.rule.words(term.args)
     if isinstance(term, (Alt, Seq)):
-        labels = [_label_of(part, depth + 1) for part in (term.members if isinstance(term, Alt) else (term.head, term.tail))]
+        parts = term.members if isinstance(term, Alt) else (term.head, term.tail)
+        labels = [_label_of(part, depth + 1) for part in parts]
         if len({label.removeprefix("rest of ") for label in labels}) == 1:
             return max(labels, key=len)
         return ""

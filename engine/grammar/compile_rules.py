@@ -9,7 +9,7 @@ from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.constraint import Constraint, Report
 from engine.errors import BudgetError, ConstraintError
-from engine.grammar.rule_terms import RuleTerms
+from engine.grammar.rule_terms import RuleTerms, rules_that_hold
 from engine.grammar.rules import Grammar, refs, unknown
 
 
@@ -27,7 +27,7 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
         terms = RuleTerms(arena, grammar)
         automaton = Automaton(arena, terms.root)
         _check_patterns(grammar, terms, automaton)
-        dead = {name for name, call in terms.called().items() if not automaton.liveness.alive(call)}
+        dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, leaf=True)
     except RecursionError as error:
         message = "the grammar is nested too deeply: give inner groups rules of their own."
         raise grammar.source.over_budget(begin, message) from error

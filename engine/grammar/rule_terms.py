@@ -74,7 +74,7 @@ class RuleTerms:
         self._calls = {name: arena.call(GrammarRule(self, name)) for name in bodies}
         self._small = {name for name, body in bodies.items() if name != grammar.start and _is_small(body)}
         self._labels = {name for name in self._small if not isinstance(bodies[name], Text)}
-        self._nullable = _nullable_rules(bodies)
+        self._nullable = rules_that_hold(bodies, leaf=False)
         starts = {name: tuple(_left_refs(body, self._nullable)) for name, body in bodies.items()}
         self._cycles = {name: cycle for cycle in components(starts) for name in cycle}
         self._solved: dict[str, Term] = {}
@@ -95,10 +95,6 @@ class RuleTerms:
         if name not in self._solved:
             self._solve(self._cycles[name])
         return self._solved[name]
-
-    def called(self) -> dict[str, Term]:
-        """The rules whose bodies were made so far, with their calls."""
-        return {name: self._calls[name] for name in self._solved}
 
     def patterns(self) -> Iterable[tuple[Pattern, Term]]:
         """The patterns that were met so far, with their terms."""
@@ -166,7 +162,7 @@ class RuleTerms:
             tail = tails.pop()
             beginnings = self._beginnings(part, owner, cycle)
             yield {first: self._arena.seq(rest, tail) for first, rest in beginnings.items()}
-            if not _is_nullable(part, self._nullable):
+            if not holds(part, self._nullable, leaf=False):
                 return
 
     def _whole(self, node: Node, owner: str) -> Term:
@@ -214,10 +210,10 @@ class RuleTerms:
 def _factored(arena: Arena, terms: Iterable[Term]) -> Term:
     """Any of the terms, common beginnings once: else an ambiguous text would keep every way to what remains."""
     groups: dict[Term, list[Term]] = {}
-    for term in terms:
-        for member in term.members if isinstance(term, Alt) else (term,):
-            head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, arena.epsilon)
-            groups.setdefault(head, []).append(tail)
+    listed = (member for term in terms for member in (term.members if isinstance(term, Alt) else (term,)))
+    for member in dict.fromkeys(listed):
+        head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, arena.epsilon)
+        groups.setdefault(head, []).append(tail)
     return arena.alt(arena.seq(head, _common(arena, tails)) for head, tails in groups.items())
 
 
@@ -246,26 +242,26 @@ def _is_small(body: Node) -> bool:
     return not pending
 
 
-def _is_nullable(node: Node, rules: Collection[str]) -> bool:
-    """Whether a node matches the empty text, given the rules that do."""
+def holds(node: Node, rules: Collection[str], leaf: bool) -> bool:
+    """Whether a node is nullable (`leaf` False) or has any text (`leaf` True), given the rules that are or have."""
     if isinstance(node, Ref):
         return node.name in rules
     if isinstance(node, Series):
-        return all(_is_nullable(part, rules) for part in node.parts)
+        return all(holds(part, rules, leaf) for part in node.parts)
     if isinstance(node, Choice):
-        return any(_is_nullable(option, rules) for option in node.options)
-    return isinstance(node, Repetition) and (node.low == 0 or _is_nullable(node.body, rules))
+        return any(holds(option, rules, leaf) for option in node.options)
+    return node.low == 0 or holds(node.body, rules, leaf) if isinstance(node, Repetition) else leaf
 
 
-def _nullable_rules(bodies: Mapping[str, Node]) -> set[str]:
-    """The rules that match the empty text: a least fixpoint, cycle by cycle."""
-    nullable: set[str] = set()
+def rules_that_hold(bodies: Mapping[str, Node], leaf: bool) -> set[str]:
+    """The rules that are nullable, or have any text: a least fixpoint, cycle by cycle."""
+    found: set[str] = set()
     for cycle in components({name: [ref.name for ref in refs(body)] for name, body in bodies.items()}):
         before = -1
-        while len(nullable) != before:
-            before = len(nullable)
-            nullable.update(name for name in cycle if _is_nullable(bodies[name], nullable))
-    return nullable
+        while len(found) != before:
+            before = len(found)
+            found.update(name for name in cycle if holds(bodies[name], found, leaf))
+    return found
 
 
 def _left_refs(node: Node, nullable: Collection[str]) -> Iterator[str]:
@@ -275,7 +271,7 @@ def _left_refs(node: Node, nullable: Collection[str]) -> Iterator[str]:
     elif isinstance(node, Series):
         for part in node.parts:
             yield from _left_refs(part, nullable)
-            if not _is_nullable(part, nullable):
+            if not holds(part, nullable, leaf=False):
                 return
     elif not isinstance(node, Repetition) or node.high != 0:
         for child in children(node):

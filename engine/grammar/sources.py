@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from engine.grammar.regex.compile import compile_regex
-
 from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError
 from engine.grammar.json_schema import source as json_source
 from engine.grammar.json_schema.compile import compile_json_schema
+from engine.grammar.regex.compile import compile_regex
 
 
 def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Constraint:

@@ -26,14 +26,18 @@ WHY = "Where the prompt does not tell, the mask still makes the model write a va
 
 
 def declining_findings(subject: Subject) -> Iterator[Finding]:
-    """Required members that admit no null, nothing empty and no word for "unknown". Objects are judged by their own."""
+    """Required members that admit no null, nothing empty and no word for "unknown", in any branch that names them."""
     for position in subject.positions:
+        by_name: dict[str, list[Field]] = {}
         for branch in position.branches:
             if "object" in branch.kinds and constants(branch) is None:
                 for field in subject.fields(branch):
-                    if field.required and (advice := _advice(subject, field)):
-                        message = f"{field.name!r} is required and leaves no way to decline. {advice}"
-                        yield Finding(field.pointer, "info", "required", message, WHY)
+                    by_name.setdefault(field.name, []).append(field)
+        for name, fields in by_name.items():
+            advice = [_advice(subject, field) if field.required else "" for field in fields]
+            if all(advice):
+                message = f"{name!r} is required and leaves no way to decline. {advice[0]}"
+                yield Finding(fields[0].pointer, "info", "required", message, WHY)
 
 
 def _advice(subject: Subject, field: Field) -> str:

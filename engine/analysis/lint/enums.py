@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from os.path import commonprefix
 
 from engine.analysis.lint.subject import Subject
 from engine.findings import Finding
@@ -35,14 +34,12 @@ def _alike(place: str, texts: Sequence[str]) -> Iterator[Finding]:
     alike = [group for group in groups if len(group) > 1 and len(group[0]) >= LONG_PREFIX]
     if alike:
         largest = max(alike, key=len)
-        prefix = commonprefix(largest)
+        prefix = _common(largest[0], largest[-1])
         message = (
-            f"{len(largest)} of {len(texts)} values begin with {_shown(prefix)}: which of them it is falls late, in the "
-            "middle of a word. Begin each value with what tells it apart."
+            f"{len(largest)} of {len(texts)} values begin with {_shown(prefix)}, so it is decided late which one it is. "
+            "Begin each value with what tells it apart."
         )
-        why = (
-            "The first tokens choose the whole group, so the model decides on all its values together, then on a rest."
-        )
+        why = "The first tokens choose the whole group; only the last ones choose a value."
         yield Finding(place, "info", "enum", message, why)
 
 
@@ -104,6 +101,12 @@ def _is_broken(token: bytes) -> bool:
     except UnicodeDecodeError:
         return True
     return False
+
+
+def _common(one: str, other: str) -> str:
+    """The beginning that two texts share: of sorted texts, what the first and the last share all do."""
+    length = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    return one[:length]
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 from engine.analysis.lint.subject import Subject
-from engine.findings import Finding
+from engine.constraint import Unenforced
+from engine.findings import Finding, Severity
 from engine.grammar.json_schema.document import Subschema
-from engine.grammar.json_schema.formats import FORMATS, REFUSED
+from engine.grammar.json_schema.formats import FORMATS
 from engine.grammar.json_schema.keywords import ANNOTATIONS, CHECKS, KNOWN
 from engine.grammar.json_schema.source import escape
 from engine.grammar.requests.providers import keyword_findings
@@ -17,63 +17,63 @@ from engine.grammar.requests.providers import keyword_findings
 ALIKE = 0.8
 """Similarity (difflib's ratio) from which an unknown keyword is taken for a misspelled one."""
 
-NOT_SAID = "The specification lets unknown keywords pass without a word: the constraint is wider than it looks."
+WHY = "The specification lets what it does not know pass without a word, so the constraint is wider than it looks."
 
 
-def keyword_findings_of(subject: Subject) -> Iterator[Finding]:
-    """Of every schema that takes part in validation: keywords that change nothing."""
-    told = set()
+def ignored_findings(subject: Subject) -> Iterator[Finding]:
+    """Keywords that the report lists as not enforced, with what may have been meant, and those that a $ref hides."""
     for left_out in subject.constraint.report.not_enforced:
-        place = f"{left_out.pointer}/{escape(left_out.keyword)}"
-        message = f"{left_out.keyword!r} is not enforced: {left_out.reason}."
-        told.add(place)
-        yield Finding(place, "warning", left_out.keyword, message, "The model can write what it forbids.")
+        severity, message = _about(subject, left_out)
+        yield Finding(_place(left_out.pointer, left_out.keyword), severity, left_out.keyword, message, WHY)
     for schema in subject.document.reachable:
-        raw = subject.raw(schema.pointer)
-        if isinstance(raw, dict):
-            yield from _ignored(subject, schema, raw)
-            yield from (finding for finding in _format(subject, schema) if finding.pointer not in told)
+        if subject.document.ignores_siblings(schema):
+            yield from _hidden(subject, schema)
 
 
-def provider_findings(subject: Subject, providers: tuple[str, ...]) -> Iterator[Finding]:
-    """What the named providers refuse, ignore or do differently."""
+def provider_findings(subject: Subject, providers: Sequence[str]) -> Iterator[Finding]:
+    """What the named providers refuse, ignore or do differently. Raises `ConstraintError` for an unknown one."""
     for provider in providers:
         yield from keyword_findings(provider, subject.raw(subject.source.at), subject.source.at)
 
 
-def _ignored(subject: Subject, schema: Subschema, raw: dict[str, Any]) -> Iterator[Finding]:
+def _about(subject: Subject, left_out: Unenforced) -> tuple[Severity, str]:
+    keyword, draft = left_out.keyword, subject.document.draft
+    plain = f"{keyword!r} is not enforced: {left_out.reason}."
+    if keyword == "format":
+        return _about_format(subject.raw(_place(left_out.pointer, keyword)), plain)
+    if keyword in KNOWN[draft]:
+        return "warning", plain
+    if keyword in CHECKS:
+        drafts = " and ".join(name for name, known in KNOWN.items() if keyword in known)
+        return "warning", f"{keyword!r} is a keyword of {drafts} and ignored in {draft}. Name that draft in $schema."
+    if keyword == "nullable":
+        return "warning", "'nullable' is a keyword of OpenAPI and ignored here. Add \"null\" to type."
+    meant = _closest(keyword, KNOWN[draft] | ANNOTATIONS)
+    if meant in KNOWN[draft]:
+        return "warning", f"{keyword!r} is no keyword and ignored. Did you mean {meant!r}?"
+    return "warning" if keyword.startswith("$") else "info", plain
+
+
+def _about_format(name: object, plain: str) -> tuple[Severity, str]:
+    if name in FORMATS:
+        return "info", f"{plain} Use formats='enforce', or say it with pattern."
+    meant = _closest(str(name).lower().replace("_", "-"), FORMATS)
+    if meant:
+        return "warning", f"{name!r} is no registered format and ignored. Did you mean {meant!r}?"
+    return "warning", f"{plain} Say it with pattern."
+
+
+def _closest(name: str, known: Iterable[str]) -> str:
+    return next(iter(get_close_matches(name, known, n=1, cutoff=ALIKE)), "")
+
+
+def _hidden(subject: Subject, schema: Subschema) -> Iterator[Finding]:
     draft = subject.document.draft
-    for keyword in raw:
-        message = ""
-        if keyword in KNOWN[draft]:
-            if keyword != "$ref" and subject.document.ignores_siblings(schema):
-                message = f"{keyword!r} stands beside $ref, which {draft} then reads alone. Put the $ref into an allOf."
-        elif keyword in CHECKS:
-            drafts = " and ".join(name for name, known in KNOWN.items() if keyword in known)
-            message = f"{keyword!r} is a keyword of {drafts} and ignored in {draft}. Name that draft in $schema."
-        elif keyword == "nullable":
-            message = "'nullable' is a keyword of OpenAPI and ignored here. Add \"null\" to type."
-        elif keyword not in ANNOTATIONS and (meant := _meant(keyword, draft)):
-            message = f"{keyword!r} is no keyword and ignored. Did you mean {meant!r}?"
-        if message:
-            yield Finding(f"{schema.pointer}/{escape(keyword)}", "warning", keyword, message, NOT_SAID)
+    for keyword in subject.raw(schema.pointer):
+        if keyword != "$ref" and keyword in KNOWN[draft]:
+            message = f"{keyword!r} stands beside $ref, which {draft} then reads alone. Put the $ref into an allOf."
+            yield Finding(_place(schema.pointer, keyword), "warning", keyword, message, WHY)
 
 
-def _meant(keyword: str, draft: str) -> str:
-    """The enforced keyword that a name is likely to stand for, "" if there is none."""
-    close = get_close_matches(keyword, KNOWN[draft] | ANNOTATIONS, n=1, cutoff=ALIKE)
-    return close[0] if close and close[0] in KNOWN[draft] else ""
-
-
-def _format(subject: Subject, schema: Subschema) -> Iterator[Finding]:
-    name = schema.get("format")
-    if not isinstance(name, str) or subject.document.enforces_format(name):
-        return
-    place = f"{schema.pointer}/format"
-    if name in FORMATS or name in REFUSED:
-        message = f"The format {name!r} is not enforced. Use formats='enforce', or say it with pattern."
-        yield Finding(place, "info", "format", message, "With formats='annotate' a format only describes the value.")
-        return
-    close = get_close_matches(name.lower().replace("_", "-"), FORMATS, n=1, cutoff=ALIKE)
-    meant = f" Did you mean {close[0]!r}?" if close else " Say it with pattern."
-    yield Finding(place, "warning", "format", f"{name!r} is no registered format and ignored.{meant}", NOT_SAID)
+def _place(pointer: str, keyword: str) -> str:
+    return f"{pointer}/{escape(keyword)}"

@@ -45,10 +45,12 @@ def _message(subject: Subject, facts: NumberFacts) -> str:
 
 
 def _range(facts: NumberFacts) -> str:
-    parts = []
-    if facts.low is not None:
-        parts.append(f"{'above' if facts.low_exclusive else 'at or above'} {plain_decimal(facts.low)}")
-    if facts.high is not None:
-        parts.append(f"{'below' if facts.high_exclusive else 'at or below'} {plain_decimal(facts.high)}")
+    low = "" if facts.low is None else plain_decimal(facts.low)
+    high = "" if facts.high is None else plain_decimal(facts.high)
+    if low and high and not (facts.low_exclusive or facts.high_exclusive):
+        parts = [f"from {low} to {high}"]
+    else:
+        parts = [f"{'above' if facts.low_exclusive else 'at least'} {low}"] if low else []
+        parts += [f"{'below' if facts.high_exclusive else 'at most'} {high}"] if high else []
     parts += [f"a multiple of {plain_decimal(divisor)}" for divisor in facts.multiples]
     return " and ".join(parts)

@@ -8,7 +8,7 @@ from engine.analysis.lint.alternatives import Alternatives
 from engine.analysis.lint.subject import Subject
 from engine.findings import Finding
 from engine.grammar.json_schema.blame import unsatisfiable
-from engine.grammar.json_schema.clauses import Conjunction
+from engine.grammar.json_schema.clauses import Conjunction, Demand
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 
@@ -19,6 +19,9 @@ def part_findings(subject: Subject) -> Iterator[Finding]:
         if subject.document.at(pointer).value is False:
             message = "No value satisfies false: this can never be written."
             yield Finding(pointer, "info", "", message, "That is right if it is meant to be forbidden.")
+        elif not asked:
+            message = "This branch is never written: each of its values satisfies another branch too. Use anyOf."
+            yield Finding(pointer, "warning", "oneOf", message, "oneOf asks for exactly one branch.")
         else:
             error = unsatisfiable(subject.values, asked)
             reason = str(error).removeprefix("Unsatisfiable: ")
@@ -31,16 +34,18 @@ def dead_parts(subject: Subject) -> dict[str, Conjunction]:
     """By pointer: each member, item or branch of an anyOf or oneOf that no value satisfies, with what is asked of it.
 
     What is impossible beside one branch and possible beside another is no dead part. Of parts that contradict each
-    other only the first is named.
+    other only the first is named. Nothing is asked of a branch of oneOf that fails only because it is not the only one.
     """
-    alive = {demand for position in subject.positions for demand in position.asked}
+    alive: set[Demand] = {demand for position in subject.positions for demand in position.asked}
     dead: list[tuple[Subschema | None, Conjunction]] = [(_blamed(asked, alive), asked) for _, asked in subject.dead]
     for choice in Alternatives(subject).choices():
-        around = choice.asked if choice.keyword == "oneOf" else choice.context
         for option in choice.options:
-            asked = conjunction(*around, option)
-            if subject.decide(asked) is False:
-                dead.append((option, asked))
+            alone = conjunction(*choice.context, option)
+            asked = conjunction(*choice.asked, option)
+            if subject.decide(alone) is False:
+                dead.append((option, alone))
+            elif choice.keyword == "oneOf" and subject.decide(asked) is False:
+                dead.append((option, ()))
             else:
                 alive.add(option)
     found: dict[str, Conjunction] = {}
@@ -50,7 +55,7 @@ def dead_parts(subject: Subject) -> dict[str, Conjunction]:
     return found
 
 
-def _blamed(asked: Conjunction, alive: set[object]) -> Subschema | None:
+def _blamed(asked: Conjunction, alive: set[Demand]) -> Subschema | None:
     """The first subschema that is satisfied nowhere; one that is not merely false, if there is one."""
     parts = [demand for demand in asked if isinstance(demand, Subschema) and demand not in alive]
     return next((part for part in parts if part.value is not False), parts[0] if parts else None)

@@ -9,7 +9,7 @@ from engine.analysis.lint.alternatives import overlap_findings
 from engine.analysis.lint.bounds import bounds_findings
 from engine.analysis.lint.declining import declining_findings
 from engine.analysis.lint.enums import enum_findings
-from engine.analysis.lint.keywords import keyword_findings_of, provider_findings
+from engine.analysis.lint.keywords import ignored_findings, provider_findings
 from engine.analysis.lint.numbers import number_findings
 from engine.analysis.lint.order import order_findings
 from engine.analysis.lint.parts import dead_parts, part_findings
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Family = Callable[[Subject], Iterator[Finding]]
 
 FAMILIES: tuple[Family, ...] = (
-    keyword_findings_of,
+    ignored_findings,
     order_findings,
     declining_findings,
     bounds_findings,
@@ -60,7 +60,7 @@ def lint(
     found: list[Finding] = []
     for family in (*FAMILIES, lambda subject: enum_findings(subject, vocabulary)):
         found += _once(_guarded(subject, family))
-    found += provider_findings(subject, tuple(providers))
+    found += provider_findings(subject, providers)
     found += map(_as_late_finding, _real(subject.failures, subject.is_late))
     if subject.is_late:
         message = f"The schema is large: the lint stopped after {LONGEST:g} s, and there may be more to say."

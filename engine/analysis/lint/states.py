@@ -67,7 +67,7 @@ def share_findings(subject: Subject) -> Iterator[Finding]:
     """The parts to which a large share of the states belongs, or of the time to make them."""
     states, seconds, whole = _shares(subject)
     count, elapsed = sum(states.values()), sum(seconds.values())
-    if count < FEWEST_STATES:
+    if count < FEWEST_STATES or len(states) == 1:
         return
     for pointer, own in states.items():
         if own >= LARGE_SHARE * count:

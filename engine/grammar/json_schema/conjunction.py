@@ -211,7 +211,7 @@ class Branches:
                 steps.append(Step(options=((Denied(document.child(schema, keyword)),),)))
             elif keyword == "if":
                 steps.append(Step(options=self._conditional(schema)))
-            elif keyword in ("dependentSchemas", "dependentRequired", "dependencies"):
+            elif keyword in DEPENDENT:
                 steps += [Step(options=options) for options in self._dependent(schema, keyword)]
             elif keyword in ("enum", "const"):
                 steps.append(Step(options=complex_constants(document, schema, keyword)))
@@ -310,11 +310,7 @@ def _without_implied(branches: list[Branch]) -> list[Branch]:
     if len(branches) > MOST_COMPARED:
         return branches
     demands = [frozenset(branch.clauses) for branch in branches]
-    return [
-        branch
-        for branch, own in zip(branches, demands, strict=True)
-        if not any(other < own for other in demands)
-    ]
+    return [branch for branch, own in zip(branches, demands, strict=True) if not any(other < own for other in demands)]
 
 
 def _on_unevaluated(origin: Origin, evaluated: Evaluated, asked: Conjunction) -> Clause:
@@ -353,10 +349,8 @@ def _branch(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[B
     return [Branch(kept, kinds, evaluated)] if kinds else []
 
 
-WALKED = frozenset(
-    ("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const")
-    + ("dependentSchemas", "dependentRequired", "dependencies")
-)
+DEPENDENT = ("dependentSchemas", "dependentRequired", "dependencies")
+WALKED = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const", *DEPENDENT))
 """Keywords that are steps of their own; all others together are one."""
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from decimal import Decimal
+from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the stubs
 from typing import Any
 
 from engine.budget import Budget
