@@ -20,9 +20,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from engine.constraint import Constraint
+from engine.automaton.repair import Repair
+from engine.constraint import Verdict
 from engine.decoding.errors import DecodingError, TraceError
-from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Step, Trace
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler, SourceKind, Step, Trace
 from engine.decoding.trace import load_trace, save_trace
 from engine.errors import ConstraintError
 from engine.examples import EXAMPLES
@@ -37,6 +38,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, help=__doc__, rich
 
 Schema = Annotated[str, typer.Option(help="a JSON Schema: a file, or the schema itself")]
 Regex = Annotated[str, typer.Option(help="a regular expression in Python's dialect")]
+Gbnf = Annotated[str, typer.Option(help="a file with a GBNF grammar")]
+Lark = Annotated[str, typer.Option(help="a file with a Lark grammar")]
+Request = Annotated[str, typer.Option(help="a file with the body of a provider's request")]
 Option = Annotated[list[str] | None, typer.Option(help="an option of the compilation, e.g. key_order=any")]
 Text = Annotated[str, typer.Option(help="the text, or @FILE")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON")]
@@ -46,33 +50,63 @@ PACKAGES = ("numpy", "numba", "torch", "transformers", "streamlit")
 
 
 @app.command()
-def check(text: Text, schema: Schema = "", regex: Regex = "", option: Option = None, as_json: AsJson = False) -> None:
+def check(
+    text: Text,
+    schema: Schema = "",
+    regex: Regex = "",
+    gbnf: Gbnf = "",
+    lark: Lark = "",
+    request: Request = "",
+    option: Option = None,
+    as_json: AsJson = False,
+) -> None:
     """Whether a constraint accepts a text: accepted, incomplete or rejected, and where."""
     with _errors():
-        verdict = _constraint(schema, regex, option).check(_read_text(text))
-    said = {
+        constraint = compile_source(_source(_given(schema, regex, gbnf, lark, request), option))
+        written = _read_text(text)
+        verdict = constraint.check(written)
+        repair = constraint.repair(written) if verdict.kind == "rejected" else None
+    if as_json:
+        print(json.dumps(_verdict(verdict, repair), ensure_ascii=False))
+    else:
+        print(_printable(str(verdict)))
+        if verdict.kind != "accepted":
+            print(f"shortest end from there: {_quoted(verdict.completion, '')}")
+        if repair is not None:
+            print(f"repair: put {_quoted(repair.inserted, '')} in place of {_quoted(repair.removed, '')}")
+    raise typer.Exit(0 if verdict.kind == "accepted" else 1)
+
+
+def _verdict(verdict: Verdict, repair: Repair | None) -> dict[str, object]:
+    said: dict[str, object] = {
         "kind": verdict.kind,
         "offset": verdict.offset,
+        "line": verdict.line,
+        "column": verdict.column,
         "expected": list(verdict.expected),
-        "origins": [str(origin) for origin in verdict.origins],
+        "origins": [{"pointer": origin.pointer, "keyword": origin.keyword} for origin in verdict.origins],
+        "completion": verdict.completion.decode(errors="backslashreplace"),
     }
-    if as_json:
-        print(json.dumps(said, ensure_ascii=False))
-    elif verdict.kind == "accepted":
-        print("accepted")
-    else:
-        print(f"{verdict.kind} at byte {verdict.offset}: expected {' or '.join(verdict.expected)}")
-        print("".join(f"  by {origin}\n" for origin in verdict.origins), end="")
-    raise typer.Exit(0 if verdict.kind == "accepted" else 1)
+    if repair is not None:
+        removed, inserted = (data.decode(errors="backslashreplace") for data in (repair.removed, repair.inserted))
+        said["repair"] = {"removed": removed, "inserted": inserted}
+    return said
 
 
 @app.command()
 def mask(
-    text: Text = "", schema: Schema = "", regex: Regex = "", option: Option = None, as_json: AsJson = False
+    text: Text = "",
+    schema: Schema = "",
+    regex: Regex = "",
+    gbnf: Gbnf = "",
+    lark: Lark = "",
+    request: Request = "",
+    option: Option = None,
+    as_json: AsJson = False,
 ) -> None:
     """How many tokens of the model's vocabulary may follow a text, and some of them."""
     with _errors():
-        constraint = _constraint(schema, regex, option)
+        constraint = compile_source(_source(_given(schema, regex, gbnf, lark, request), option))
         state = constraint.advance(constraint.start, _read_text(text).encode())
         if state is None:
             print("The constraint refuses this text; `check` says where.", file=sys.stderr)
@@ -95,6 +129,9 @@ def trace(
     prompt: Annotated[str, typer.Option(help="the prompt")] = "",
     schema: Schema = "",
     regex: Regex = "",
+    gbnf: Gbnf = "",
+    lark: Lark = "",
+    request: Request = "",
     option: Option = None,
     example: Annotated[str, typer.Option(help="run an example of the menu instead")] = "",
     temperature: Annotated[float, typer.Option(min=0, max=100)] = 0.0,
@@ -109,7 +146,8 @@ def trace(
 
     with _errors():
         sampler = Sampler(temperature, top_k, top_p, seed)
-        source = _source(schema, regex, option) if schema or regex else None
+        given = _given(schema, regex, gbnf, lark, request)
+        source = _source(given, option) if given else None
         spec = _example(example) if example else RunSpec(prompt, source, chat_template, sampler, max_tokens)
         run = Decoder(_model(), spec)
         for step in run.run():
@@ -162,18 +200,24 @@ def _fail(message: str) -> None:
     raise typer.Exit(2)
 
 
-def _constraint(schema: str, regex: str, options: list[str] | None) -> Constraint:
-    return compile_source(_source(schema, regex, options))
+def _given(schema: str, regex: str, gbnf: str, lark: str, request: str) -> dict[SourceKind, str]:
+    """The sources that were given, read from their files."""
+    given: dict[SourceKind, str] = {"json_schema": _schema(schema)} if schema else {}
+    if regex:
+        given["regex"] = regex
+    files: tuple[tuple[SourceKind, str], ...] = (("gbnf", gbnf), ("lark", lark), ("request", request))
+    given.update((kind, Path(name).read_text(encoding="utf-8")) for kind, name in files if name)
+    return given
 
 
-def _source(schema: str, regex: str, options: list[str] | None) -> ConstraintSource:
-    if bool(schema) == bool(regex):
-        raise typer.BadParameter("give --schema or --regex, one of them")
+def _source(given: dict[SourceKind, str], options: list[str] | None) -> ConstraintSource:
+    if len(given) != 1:
+        raise typer.BadParameter("give one of --schema, --regex, --gbnf, --lark and --request")
     pairs = [tuple(option.split("=", 1)) for option in options or []]
     if any(len(pair) != 2 for pair in pairs):
         raise typer.BadParameter("an --option is written name=value")
-    named = tuple((name, value) for name, value in pairs)
-    return ConstraintSource("regex", regex, named) if regex else ConstraintSource("json_schema", _schema(schema), named)
+    ((kind, text),) = given.items()
+    return ConstraintSource(kind, text, tuple((name, value) for name, value in pairs))
 
 
 def _schema(schema: str) -> str:

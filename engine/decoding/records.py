@@ -18,11 +18,15 @@ FinishReason = Literal["complete", "limit", "cancelled", "context"]
 is full."""
 
 
+SourceKind = Literal["json_schema", "regex", "gbnf", "lark", "request"]
+"""request: the body of a provider's request, whose constraint is looked for."""
+
+
 @dataclass(frozen=True, slots=True)
 class ConstraintSource:
     """The text of a constraint and the options it is compiled with (keyword arguments of `compile_<kind>`)."""
 
-    kind: Literal["json_schema", "regex"]
+    kind: SourceKind
     text: str
     options: tuple[tuple[str, str], ...] = ()
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+from typing import Any, get_args
 
 from engine.decoding.errors import SpecError
-from engine.decoding.records import ConstraintSource, RunSpec, Sampler
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler, SourceKind
 
 MAX_TOKENS = 100_000
 MAX_TOP_K = 10_000_000
@@ -67,8 +67,8 @@ def run_id(spec: RunSpec) -> str:
 def _constraint(value: Any) -> ConstraintSource:
     fields = _object(value, "constraint", ("kind", "text", "options"))
     kind, options = fields["kind"], fields["options"]
-    if kind not in ("json_schema", "regex"):
-        raise SpecError(f"constraint.kind must be 'json_schema' or 'regex', not {kind!r:.40}.")
+    if kind not in get_args(SourceKind):
+        raise SpecError(f"constraint.kind must be one of {', '.join(get_args(SourceKind))}, not {kind!r:.40}.")
     if not isinstance(options, dict):
         raise SpecError("constraint.options must be an object.")
     pairs = ((_text(key, "an option"), _text(option, f"option {key}")) for key, option in options.items())

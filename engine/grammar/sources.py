@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from engine.budget import Budget
 from engine.constraint import Constraint
-from engine.decoding.records import ConstraintSource
+from engine.decoding.records import ConstraintSource, SourceKind
 from engine.errors import ConstraintError
+from engine.grammar.gbnf import compile_gbnf
 from engine.grammar.json_schema import source as json_source
 from engine.grammar.json_schema.compile import compile_json_schema
+from engine.grammar.lark import compile_lark
 from engine.grammar.regex.compile import compile_regex
+from engine.grammar.requests.compile import compile_request
 
 
 def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Constraint:
@@ -18,10 +22,15 @@ def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Co
     options: dict[str, Any] = dict(source.options)
     if budget is not None:
         options["budget"] = budget
+    compilers: dict[SourceKind, Callable[..., Constraint]] = {
+        "json_schema": compile_json_schema,
+        "regex": compile_regex,
+        "gbnf": compile_gbnf,
+        "lark": compile_lark,
+        "request": compile_request,
+    }
     try:
-        if source.kind == "regex":
-            return compile_regex(source.text, **options)
-        return compile_json_schema(source.text, **options)
+        return compilers[source.kind](source.text, **options)
     except TypeError as error:
         if "keyword argument" not in str(error):
             raise
@@ -31,10 +40,10 @@ def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Co
 def spans(source: ConstraintSource) -> dict[str, tuple[int, int]]:
     """Where the parts that origins name stand in the text: pointer to (start, end) in code points.
 
-    For a JSON Schema members stand with their name; for a regex the pointers are spans themselves, so this is empty.
-    A text that is no JSON has no parts.
+    For a JSON Schema and for a request, members stand with their name. The pointers of a regex are spans themselves and
+    those of a grammar rule names: for these this is empty, as for a text that is no JSON.
     """
-    if source.kind != "json_schema":
+    if source.kind not in ("json_schema", "request"):
         return {}
     try:
         json_source.parse(source.text, Budget())

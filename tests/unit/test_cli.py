@@ -39,7 +39,16 @@ def test_check_as_json_says_where(run: Callable[..., Result]) -> None:
     assert result.exit_code == 1
     said = json.loads(result.stdout)
     assert (said["kind"], said["offset"]) == ("rejected", 5)
-    assert "/properties/a" in said["origins"][0]
+    assert (said["line"], said["column"]) == (1, 6)
+    assert said["origins"][0]["pointer"] == "/properties/a"
+    assert said["repair"] == {"removed": '"x"', "inserted": "0"}
+
+
+def test_check_a_request(run: Callable[..., Result], tmp_path: Path) -> None:
+    body = {"model": "m", "messages": [], "guided_regex": "[0-9]+"}
+    (tmp_path / "body.json").write_text(json.dumps(body))
+    assert run("check", "--request", str(tmp_path / "body.json"), "--text", "12").exit_code == 0
+    assert run("check", "--request", str(tmp_path / "body.json"), "--text", "x").exit_code == 1
 
 
 def test_check_reads_files(run: Callable[..., Result], tmp_path: Path) -> None:
@@ -56,8 +65,8 @@ def test_check_reads_files(run: Callable[..., Result], tmp_path: Path) -> None:
         (("--schema", "{"), "line 1"),
         (("--schema", "no-such-file"), "no-such-file"),
         (("--regex", "(a"), "unterminated"),
-        ((), "one of them"),
-        (("--regex", "a", "--schema", "{}"), "one of them"),
+        ((), "give one of"),
+        (("--regex", "a", "--schema", "{}"), "give one of"),
         (("--regex", "a", "--option", "x"), "name=value"),
     ],
 )
