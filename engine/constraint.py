@@ -5,6 +5,7 @@ Made by the `compile_*` functions of `engine`; joins the automaton with its sour
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -36,7 +37,7 @@ class Report:
     """What was compiled: `seconds` it took, `terms` made by then, and what the caller should know.
 
     `not_enforced`: keywords left out because the caller allowed that. `notes`: restrictions of the language options, in
-    words. `unsatisfiable`: pointers of parts that no value satisfies.
+    words. `unsatisfiable`: pointers of parts of a JSON Schema that no value satisfies, decided when first asked for.
     Of a provider request also: whose it is, the pointer at which the constraint was found, and what that provider would
     refuse or do differently.
     """
@@ -46,10 +47,15 @@ class Report:
     terms: int
     not_enforced: tuple[Unenforced, ...] = ()
     notes: tuple[str, ...] = ()
-    unsatisfiable: tuple[str, ...] = ()
     provider: str = ""
     found_at: str = ""
     findings: tuple[Finding, ...] = ()
+    find_unsatisfiable: Callable[[], tuple[str, ...]] = field(default=tuple, repr=False, compare=False)
+
+    @property
+    def unsatisfiable(self) -> tuple[str, ...]:
+        """Pointers of the parts that no value satisfies by themselves."""
+        return self.find_unsatisfiable()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import cache
 from typing import Any, Literal
 
 from engine.automaton.arena import Arena
@@ -63,6 +64,7 @@ def compile_json_schema(
         len(arena),
         not_enforced=tuple(document.unenforced),
         notes=_notes(document, values),
+        find_unsatisfiable=cache(lambda: _unsatisfiable(document, values, automaton)),
     )
     return Constraint("json_schema", automaton, report, SchemaSource(value, at, options, budget))
 
@@ -72,3 +74,9 @@ def _notes(document: Document, values: Values) -> tuple[str, ...]:
     named = {schema.get("format") for schema in document.reachable if schema.has("format")}
     formats = [f"{name}: {NOTES[name]}" for name in sorted(named & NOTES.keys()) if document.enforces_format(name)]
     return (*values.numbers.notes, *formats)
+
+
+def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> tuple[str, ...]:
+    with automaton.lock:
+        dead = [s for s in document.reachable if not values.liveness.alive(values.of(conjunction(s), s.pointer))]
+    return tuple(schema.pointer for schema in dead)
