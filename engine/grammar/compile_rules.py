@@ -41,7 +41,7 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
         time.monotonic() - started,
         len(arena),
         notes=grammar.notes,
-        unsatisfiable=tuple(sorted(dead)),
+        find_unsatisfiable=lambda: tuple(sorted(dead)),
     )
     return Constraint(grammar.kind, automaton, report)
 
