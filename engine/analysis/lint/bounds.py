@@ -11,16 +11,14 @@ from engine.errors import ConstraintError
 from engine.findings import Finding
 from engine.grammar.json_schema.clauses import (
     ALL_KINDS,
-    Contains,
     Format,
     ItemCount,
-    Items,
+    Kinds,
     Length,
     MemberCount,
     Members,
     Names,
     Pattern,
-    Required,
     Unique,
     limits,
 )
@@ -46,16 +44,20 @@ def _of_branch(subject: Subject, position: Position, branch: Branch) -> Iterator
         message = "Any JSON value may stand here, of any size and depth. Say at least its type."
         yield Finding(position.pointer, "warning", "type", message, RUNS_ON)
         return
+    pointer = _type_pointer(position, branch)
     if "string" in branch.kinds and not _has_bounded_string(subject, branch):
-        pointer = subject.values.owner(branch, position.pointer, (Pattern, Format, Length)).pointer
         yield Finding(pointer, "warning", "maxLength", _about_string(branch), RUNS_ON)
     if "array" in branch.kinds and not _has_bounded_array(subject, branch):
-        pointer = subject.values.owner(branch, position.pointer, (Items, ItemCount, Contains, Unique)).pointer
         message = "The array may have any number of items. Add maxItems."
         yield Finding(pointer, "warning", "maxItems", message, RUNS_ON)
     if "object" in branch.kinds and not _has_bounded_object(subject, branch):
-        pointer = subject.values.owner(branch, position.pointer, (Members, Required, MemberCount, Names)).pointer
         yield _about_object(subject, branch, pointer)
+
+
+def _type_pointer(position: Position, branch: Branch) -> str:
+    """Where the type of the values of a branch stands, or else the position: there a bound is missing."""
+    typed = (clause.origin for clause in branch.all(Kinds) if clause.origin.keyword == "type")
+    return next((origin.pointer for origin in typed), position.pointer)
 
 
 def _about_string(branch: Branch) -> str:

@@ -36,7 +36,7 @@ def _alike(place: str, texts: Sequence[str]) -> Iterator[Finding]:
         largest = max(alike, key=len)
         prefix = _common(largest[0], largest[-1])
         message = (
-            f"{len(largest)} of {len(texts)} values begin with {_shown(prefix)}, so it is decided late which one it is. "
+            f"{len(largest)} of {len(texts)} values begin with {_shown(prefix)}, so which one it is is decided late. "
             "Begin each value with what tells it apart."
         )
         why = "The first tokens choose the whole group; only the last ones choose a value."

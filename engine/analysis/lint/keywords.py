@@ -49,7 +49,7 @@ def _about(subject: Subject, left_out: Unenforced) -> tuple[Severity, str]:
     if keyword == "nullable":
         return "warning", "'nullable' is a keyword of OpenAPI and ignored here. Add \"null\" to type."
     meant = _closest(keyword, KNOWN[draft] | ANNOTATIONS)
-    if meant in KNOWN[draft]:
+    if meant in KNOWN[draft] and keyword[:1].isalpha():  # an underscore before a keyword is meant to disable it
         return "warning", f"{keyword!r} is no keyword and ignored. Did you mean {meant!r}?"
     return "warning" if keyword.startswith("$") else "info", plain
 
