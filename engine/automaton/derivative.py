@@ -24,6 +24,7 @@ from engine.automaton.terms import (
     Seq,
     Tag,
     Term,
+    Uncertain,
     Words,
     members_of,
 )
@@ -64,7 +65,8 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         return _both_moves(arena, term, among)
     if isinstance(term, Not):
         return _complement_moves(arena, term, among)
-    return ()
+    # Behind white space, say: no byte can be judged there.
+    return ((among, term),) if isinstance(term, Uncertain) else ()
 
 
 def _join(arena: Arena, moves: Sequence[tuple[int, Term]]) -> Moves:
