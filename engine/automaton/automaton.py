@@ -105,15 +105,19 @@ class Automaton:
 
     def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
         """Whether acceptance can be reached from here with these bytes alone."""
-        if alphabet not in self._by_alphabet:
-            self._by_alphabet[alphabet] = Liveness(self.arena, byte_set(alphabet))
-        return self._by_alphabet[alphabet].alive(self._terms[state])
+        return self._liveness_of(alphabet).alive(self._terms[state])
 
-    def shortest(self, state: int) -> bytes:
-        """A shortest text that is accepted from here."""
-        text = self.liveness.shortest(self._terms[state])
+    def shortest(self, state: int, alphabet: frozenset[int] | None = None) -> bytes:
+        """A shortest text that is accepted from here; of these bytes alone, if given (the state must be spellable)."""
+        liveness = self.liveness if alphabet is None else self._liveness_of(alphabet)
+        text = liveness.shortest(self._terms[state])
         assert text is not None, "every state is live"
         return text
+
+    def _liveness_of(self, alphabet: frozenset[int]) -> Liveness:
+        if alphabet not in self._by_alphabet:
+            self._by_alphabet[alphabet] = Liveness(self.arena, byte_set(alphabet))
+        return self._by_alphabet[alphabet]
 
     def alphabet(self) -> frozenset[int]:
         """Bytes that texts of the language may use (an upper bound)."""

@@ -109,6 +109,29 @@ class Masker:
                 nearest=self._nearest(state, token, probabilities),
             )
 
+    def shortest(self, state: int) -> tuple[int, ...]:
+        """Ids of the fewest tokens that spell a shortest accepted text from here: an upper bound on the distance.
+
+        Another, longer text may take fewer tokens; the end token is not counted.
+        """
+        with self.constraint.automaton.lock:
+            text = self.constraint.automaton.shortest(state, self.vocabulary.one_byte)
+        fewest: list[tuple[int, ...] | None] = [(), *[None] * len(text)]
+        trie = self.vocabulary.trie
+        for start in range(len(text)):
+            so_far = fewest[start]
+            node: int | None = 0
+            for end in range(start + 1, len(text) + 1):
+                node = trie.child(node, text[end - 1]) if node is not None and so_far is not None else None
+                if node is None or so_far is None:
+                    break
+                ids, known = trie.ids(node), fewest[end]
+                if ids and (known is None or len(known) > len(so_far) + 1):
+                    fewest[end] = (*so_far, ids[0])
+        spelled = fewest[-1]
+        assert spelled is not None, "every byte of the text has a token"
+        return spelled
+
     def blame(self, state: int, token_id: int) -> tuple[Origin, ...]:
         """Whose rule it is where a token stops: the origins that `explain` gives, without the rest."""
         with self.automaton.lock:
