@@ -2,7 +2,7 @@
 
     source text -> Constraint -> Masker -> Decoder -> Trace
 
-Names that need torch are imported when first used, so that compiling and checking start at once.
+Names that need more than a grammar are imported when first used, so that compiling and checking start at once.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from engine.grammar.requests.compile import compile_request
 from engine.grammar.sources import compile_source
 
 if TYPE_CHECKING:
+    from engine.analysis.compare import compare as compare
+    from engine.analysis.lint import lint as lint
     from engine.decoding.decoder import Decoder as Decoder
     from engine.decoding.records import RunSpec as RunSpec
     from engine.masking.masker import Masker as Masker
@@ -33,6 +35,8 @@ _LATER = {
     "Masker": "engine.masking.masker",
     "RunSpec": "engine.decoding.records",
     "Vocabulary": "engine.vocabulary.vocabulary",
+    "compare": "engine.analysis.compare",
+    "lint": "engine.analysis.lint",
     "load_model": "engine.model.load",
 }
 
