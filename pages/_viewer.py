@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from engine.automaton.explore import DrawnGraph
+from engine.automaton.forms import MOST_SHOWN
 from engine.decoding.records import ConstraintSource, FinishReason, RunSpec, Step, Trace
 from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
@@ -196,7 +197,8 @@ def _automaton(visit: Visit, trace: Trace, step: Step) -> None:
     total = f"{graph.total_states:,} states" if graph.total_states is not None else "More states than are counted"
     shown = "all of them drawn" if graph.whole else f"{len(graph.states)} around the current one drawn"
     dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
-    st.caption(f"{total}, {shown}{dead}. Drag to pan, Ctrl + wheel to zoom.")
+    counts = f" Counts above {MOST_SHOWN} are drawn as loops." if graph.hides_counts else ""
+    st.caption(f"{total}, {shown}{dead}.{counts} Drag to pan, Ctrl + wheel to zoom.")
     if visit.selected:
         st.text(_selection(visit, graph))
     with st.expander("The picture in words", type="compact"):

@@ -51,6 +51,7 @@ class Arena:
         self.budget = budget
         self.deadline: float | None = None
         self._table: dict[tuple[Any, ...], Term] = {}
+        self.hides_counts = False
         self.formed: dict[tuple[int, int], Term] = {}
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}

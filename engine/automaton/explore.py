@@ -56,7 +56,8 @@ class DrawnEdge:
 class DrawnGraph:
     """A picture. `total_states`: states of the automaton, None if not counted in time. `whole`: nothing is left out.
 
-    `hidden_dead`: ways that lead to no accepted text, among the states shown.
+    `hidden_dead`: ways that lead to no accepted text, among the states shown. `hides_counts`: some counter is so large
+    that it is drawn as a loop.
     """
 
     states: tuple[DrawnState, ...]
@@ -64,6 +65,7 @@ class DrawnGraph:
     total_states: int | None
     hidden_dead: int
     whole: bool
+    hides_counts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class _Explorer:
             edges += [self._edge(state, way, current, walked) for way in inside]
             states.append(self._state(state, current, state in on_path, len(ways) - len(inside)))
         dead = sum(self._dead(state) for state in shown)
-        return DrawnGraph(tuple(states), tuple(edges), total, dead, whole)
+        return DrawnGraph(tuple(states), tuple(edges), total, dead, whole, self.automaton.arena.hides_counts)
 
     def _walk(self, path: bytes) -> list[int]:
         states = [self.start]

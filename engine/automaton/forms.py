@@ -1,7 +1,7 @@
 """Forms: the same term seen as a run, a picture or a mask needs it.
 
-A run keeps every owner and every captured text. A picture forgets captured texts, so that open objects have finitely
-many states. A mask forgets owners too, and does not tell apart counters farther from their bounds than the longest
+A run keeps every owner and every captured text. A picture forgets captured texts and large counters, so that open
+objects and long strings have few states. A mask forgets owners too, and does not tell apart counters farther from their bounds than the longest
 token: states that differ in nothing else share their mask.
 """
 
@@ -13,6 +13,10 @@ from engine.automaton.terms import EXACT, FORGOTTEN, PLAIN, Alt, And, Call, Capt
 
 if TYPE_CHECKING:
     from engine.automaton.arena import Arena
+
+
+MOST_SHOWN = 12
+"""Repetitions that a picture shows one by one; more are drawn as a loop, as if there were no bound."""
 
 
 def to_form(arena: Arena, term: Term, form: Form) -> Term:
@@ -49,6 +53,9 @@ def _make_form(arena: Arena, term: Term, form: Form) -> Term:
         if form.longest is not None:
             low = min(low, form.longest + 1)
             high = None if high is None else min(high, form.longest + 1)
+        elif form.text is FORGOTTEN and high is not None and high > MOST_SHOWN:
+            low, high = min(low, 1), None
+            arena.hides_counts = True
         return arena.repeat(arena.to_form(term.body, form), low, high)
     if isinstance(term, (And, Not)):
         # Whether a conjunction can still be completed depends on exact counts: only the owners may go.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, islice
 
 from engine.analysis.lint.subject import Subject, constants
 from engine.findings import Finding
@@ -16,6 +16,9 @@ MOST_CHOICES = 500
 MOST_PAIRS = 20_000
 MOST_DECIDED = 300
 """Pairs of branches that are looked at in one schema, and those of them that only satisfiability can tell apart."""
+
+MOST_TOLD = 10
+"""Overlapping pairs of one anyOf or oneOf after which no more are looked for."""
 
 LONGEST_WITNESS = 60
 
@@ -112,7 +115,7 @@ def overlap_findings(subject: Subject) -> Iterator[Finding]:
     told: set[str] = set()
     for choice in Alternatives(subject).choices():
         if choice.pointer not in told:
-            found = list(_overlaps(subject, choice, left))
+            found = list(islice(_overlaps(subject, choice, left), MOST_TOLD))
             if found:
                 told.add(choice.pointer)
                 yield _about_overlap(choice, found)
@@ -137,7 +140,7 @@ def _about_overlap(choice: Choice, found: list[tuple[int, int, bytes]]) -> Findi
     one, other, witness = found[0]
     text = witness.decode(errors="backslashreplace")
     text = text if len(text) <= LONGEST_WITNESS else text[: LONGEST_WITNESS - 1] + "…"
-    more = f", and {len(found) - 1} more pairs overlap" if len(found) > 1 else ""
+    more = f"; {len(found)}{' or more' if len(found) == MOST_TOLD else ''} pairs overlap" if len(found) > 1 else ""
     message = f"Branches {one} and {other} both admit {text}{more}."
     if choice.keyword == "oneOf":
         message += " Such values are refused. Use anyOf, or tell the branches apart with a constant."

@@ -14,7 +14,7 @@ from engine.grammar.json_schema.keywords import ANNOTATIONS, CHECKS, KNOWN
 from engine.grammar.json_schema.source import escape
 from engine.grammar.requests.providers import keyword_findings
 
-ALIKE = 0.8
+ALIKE = 0.85
 """Similarity (difflib's ratio) from which an unknown keyword is taken for a misspelled one."""
 
 WHY = "The specification lets what it does not know pass without a word, so the constraint is wider than it looks."
@@ -64,7 +64,8 @@ def _about_format(name: object, plain: str) -> tuple[Severity, str]:
 
 
 def _closest(name: str, known: Iterable[str]) -> str:
-    return next(iter(get_close_matches(name, known, n=1, cutoff=ALIKE)), "")
+    """The name that is most like another; short ones are like too many."""
+    return next(iter(get_close_matches(name, [one for one in known if len(one) > 3], n=1, cutoff=ALIKE)), "")
 
 
 def _hidden(subject: Subject, schema: Subschema) -> Iterator[Finding]:

@@ -16,11 +16,9 @@ from engine.grammar.json_schema.clauses import Pattern
 WHITE_SPACE = byte_set(b" \t\n\r")
 
 MOST_PATTERN_STATES = 300
-"""States of one pattern that are searched for a loop."""
-
 MOST_STATES = 2_000
 LONGEST_LOOK = 0.3
-"""States of the whole that are counted, and the seconds they may take."""
+"""States of a pattern that are searched for a loop, states of the whole that are counted, and the seconds for each."""
 
 FEWEST_STATES = 1_000
 """States below which it does not matter whose they are."""
@@ -52,7 +50,8 @@ def _loops(subject: Subject, term: Term) -> bool:
     """Whether a state of a term returns to itself by white space, and by nothing else."""
     seen = {term}
     queue = deque([term])
-    while queue and len(seen) < MOST_PATTERN_STATES:
+    began = time.monotonic()
+    while queue and len(seen) < MOST_PATTERN_STATES and time.monotonic() - began < LONGEST_LOOK:
         state = queue.popleft()
         for members, rest in subject.arena.moves(state):
             if rest is state and not members & ~WHITE_SPACE:
@@ -88,9 +87,9 @@ def _shares(subject: Subject) -> tuple[dict[str, float], dict[str, float], bool]
     start = automaton.drawn_state(automaton.start)
     seen = {start}
     queue = deque([start])
-    began = time.monotonic()
+    automaton.arena.deadline = time.monotonic() + LONGEST_LOOK
     while queue:
-        if len(seen) > MOST_STATES or time.monotonic() - began > LONGEST_LOOK:
+        if len(seen) > MOST_STATES or time.monotonic() > automaton.arena.deadline:
             return states, seconds, False
         state = queue.popleft()
         before = time.perf_counter()
