@@ -62,9 +62,7 @@ def _type_pointer(position: Position, branch: Branch) -> str:
 
 def _about_string(branch: Branch) -> str:
     if any(clause.positive for clause in branch.all(Pattern)):
-        return (
-            "The pattern has texts of any length. Bound its repetitions and anchor it with ^ and $, or add maxLength."
-        )
+        return "It matches texts of any length. Anchor it with ^ and $ and bound its repetitions, or add maxLength."
     if any(clause.positive for clause in branch.all(Format)):
         return "The format has texts of any length. Add maxLength."
     return "The string may be of any length. Add maxLength, a bounded pattern, or an enum."

@@ -93,7 +93,7 @@ def _once(findings: Iterable[Finding]) -> Iterable[Finding]:
 
 def _real(failures: Sequence[ConstraintError], is_late: bool) -> list[ConstraintError]:
     """Without those that only say that the lint's own time was over."""
-    return [error for error in failures if not (is_late and isinstance(error, BudgetError))]
+    return [error for error in failures if error.pointer or not (is_late and isinstance(error, BudgetError))]
 
 
 def _as_finding(error: ConstraintError) -> Finding:
