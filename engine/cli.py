@@ -1,6 +1,7 @@
-"""The engine from a terminal: check a text, look at a mask, run and show traces, see what is installed.
+"""The engine from a terminal: check a text, lint a schema, look at a mask, run and show traces, see what is installed.
 
-Exit status: 0 accepted or done, 1 not accepted, 2 error (a broken constraint, no such file, no model).
+Exit status: 0 accepted or done, 1 not accepted (lint: an error found), 2 error (a broken constraint, no such file, no
+model).
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.box import SIMPLE
@@ -20,6 +22,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from engine.analysis.lint import lint as lint_schema
 from engine.automaton.repair import Repair
 from engine.constraint import Verdict
 from engine.decoding.errors import DecodingError, TraceError
@@ -121,6 +124,30 @@ def mask(
     else:
         print(f"{allowed.count:,} of {allowed.size:,} tokens; what remains: {remains}")
         print(" ".join(map(repr, names)) + (" ..." if allowed.count > len(names) else ""))
+
+
+@app.command()
+def lint(
+    schema: Schema,
+    provider: Annotated[list[str] | None, typer.Option(help="say also what it does not enforce, e.g. openai")] = None,
+    option: Option = None,
+    as_json: AsJson = False,
+) -> None:
+    """What is risky in a schema although it compiles. Exit status 1 if something will fail."""
+    with _errors():
+        source = _source({"json_schema": _schema(schema)}, option)
+        try:
+            options: dict[str, Any] = dict(source.options)
+            findings = lint_schema(source.text, providers=provider or (), **options)
+        except TypeError as error:
+            raise ConstraintError(f"An --option does not fit: {error}.") from None
+    if as_json:
+        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+    else:
+        print(
+            _printable("".join(f"{finding}\n    {finding.why}\n" for finding in findings)) or "nothing to say", end=""
+        )
+    raise typer.Exit(1 if any(finding.severity == "error" for finding in findings) else 0)
 
 
 @app.command()
