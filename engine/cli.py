@@ -144,9 +144,8 @@ def lint(
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
-        print(
-            _printable("".join(f"{finding}\n    {finding.why}\n" for finding in findings)) or "nothing to say", end=""
-        )
+        said = "".join(f"{finding}\n    {finding.why}\n" for finding in findings)
+        print(_printable(said or "There is nothing to say.\n"), end="")
     raise typer.Exit(1 if any(finding.severity == "error" for finding in findings) else 0)
 
 

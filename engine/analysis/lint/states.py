@@ -72,8 +72,8 @@ def share_findings(subject: Subject) -> Iterator[Finding]:
         if own >= LARGE_SHARE * count:
             among = f"the {round(count):,} states" if whole else f"the first {round(count):,} states"
             message = (
-                f"{own / count:.0%} of {among} and {seconds[pointer] / elapsed:.0%} of the time to make them belong to "
-                "this part. If masks come slowly, make its bounds smaller or its pattern simpler."
+                f"This part has {own / count:.0%} of {among}, and {seconds[pointer] / elapsed:.0%} of the time to make "
+                "them. If masks come slowly, make its bounds smaller or its pattern simpler, or close its objects."
             )
             why = "Each state needs a mask of its own the first time a text comes there."
             yield Finding(pointer, "info", "", message, why)
