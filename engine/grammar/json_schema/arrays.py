@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from decimal import Decimal
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from engine.automaton.terms import Term
-from engine.errors import ConstraintError, Origin
+from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.json_schema.clauses import (
     All,
     Conjunction,
     Contains,
     Demand,
+    Either,
     ItemCount,
     Items,
     Unique,
@@ -22,19 +24,27 @@ from engine.grammar.json_schema.clauses import (
 )
 from engine.grammar.json_schema.conjunction import Branch, conjunction
 from engine.grammar.json_schema.document import Subschema
-from engine.grammar.json_schema.domain import Domain, can_differ
+from engine.grammar.json_schema.domain import MANY, Domain, can_differ
 from engine.grammar.json_schema.items import ArrayPlan, Counted, Item, ItemsRule, Progress
-from engine.grammar.json_schema.numbers import plain_decimal
+from engine.grammar.json_schema.numbers import check_length, plain_decimal
 from engine.grammar.json_schema.reading import constant
 
 if TYPE_CHECKING:
     from engine.grammar.json_schema.values import Values
+
+MOST_DISTINCT = 1_000
+"""Items that must come and differ (or not) beyond which it is not decided whether there are enough values."""
+
+MOST_COUNTED = 10_000
+"""Items that must come and are not all alike beyond which the array is refused: each is a state."""
 
 
 def array_term(values: Values, branch: Branch, place: str) -> Term:
     """The arrays of a branch."""
     reader = _Reader(values, branch, place)
     arena = values.arena
+    if reader.is_impossible():
+        return arena.empty
     opening = arena.tag(reader.origin, arena.literal(b"["))
     if not (reader.first or reader.contains or reader.unique):
         return arena.seq(opening, reader.repetition())
@@ -47,12 +57,67 @@ class _Reader:
     def __init__(self, values: Values, branch: Branch, place: str) -> None:
         self.values = values
         self.place = place
-        self.items = branch.all(Items)
-        self.contains = branch.all(Contains)
+        self.items = [*branch.all(Items), *map(_without, filter(_forbids, branch.all(Contains)))]
+        self.contains = [clause for clause in branch.all(Contains) if not _forbids(clause)]
         self.unique = branch.all(Unique)
         self.first = max((len(clause.first) for clause in self.items), default=0)
         self.low, self.high = limits(branch.all(ItemCount))
         self.origin = values.owner(branch, place, (Items, ItemCount, Contains, Unique))
+
+    @property
+    def _differ(self) -> bool:
+        return any(clause.positive for clause in self.unique)
+
+    @property
+    def _repeat(self) -> bool:
+        return any(not clause.positive for clause in self.unique)
+
+    def is_impossible(self) -> bool:
+        """Whether the counts and what is said about equal items contradict each other.
+
+        Raises `ConstraintError` where that depends on which values the items take.
+        """
+        if self._differ and self._repeat:
+            return True
+        most = max([self.low, *(clause.low for clause in self.contains)])
+        if self.unique and most > MOST_DISTINCT:
+            raise self._refused(f"more than {MOST_DISTINCT:,} items that must come")
+        if self._repeat and self.contains:
+            raise self._refused("contains")
+        if most > MOST_COUNTED and (self.first or self.contains):
+            pointer = self.origin.pointer
+            message = f"More than {MOST_COUNTED:,} items must come at {pointer or 'the root'}."
+            raise BudgetError(message, pointer=pointer)
+        return self._differ and not all(map(self._has_enough, self.contains))
+
+    def _has_enough(self, counted: Contains) -> bool:
+        """Whether there are enough values for items that all differ and of which some are counted."""
+        asked = self._asked(self.first)
+        if counted.start:
+            # Items before those that count may use up what these need.
+            inside = self.values.domain(conjunction(*asked, *counted.asked), counted.low + counted.start)
+            if inside is not MANY or counted.low > 1 or counted.high is not None:
+                raise self._refused("a condition on later items alone")
+        if counted.low <= 1 and counted.high is None:
+            return True  # an item that counts can take the place of any other
+        if self.first or len(self.contains) > 1:
+            raise self._refused("minContains or maxContains beside prefixItems or another contains")
+        inside = self.values.domain(conjunction(*asked, *counted.asked), max(counted.low, self.low, 1))
+        if inside is MANY and counted.high is None:
+            return True
+        if inside is not MANY and len(inside) < counted.low:
+            return False
+        most = [count for count in (counted.high, None if inside is MANY else len(inside)) if count is not None]
+        others = self.low - min(most)
+        if others <= 0:
+            return True
+        outside = self.values.domain(conjunction(*asked, *deny(counted.asked)), others)
+        return outside is MANY
+
+    def _refused(self, what: str) -> ConstraintError:
+        pointer = f"{self.unique[0].origin.pointer}/uniqueItems"
+        message = f"uniqueItems together with {what} (at {pointer}) is not enforced."
+        return ConstraintError(message, pointer=pointer, keyword="uniqueItems")
 
     def repetition(self) -> Term:
         """Items that are all alike: a repetition."""
@@ -74,14 +139,6 @@ class _Reader:
     def plan(self) -> ArrayPlan:
         """The plan of items that are not all alike."""
         domains = cache(self._domain)
-        unique = any(clause.positive for clause in self.unique)
-        if unique and any(clause.low > 1 for clause in self.contains):
-            pointer = f"{self.origin.pointer}/uniqueItems"
-            raise ConstraintError(
-                f"uniqueItems together with minContains above 1 (at {pointer}) is not enforced.",
-                pointer=pointer,
-                keyword="uniqueItems",
-            )
 
         def barred(start: int, used: frozenset[str]) -> frozenset[str] | None:
             return can_differ([domains(min(i, self.first)) for i in range(start, self._least())], used)
@@ -92,10 +149,10 @@ class _Reader:
             low=self.low,
             high=self.high,
             counted=tuple(Counted(clause.low, clause.high, clause.start) for clause in self.contains),
-            unique=unique,
-            repeats=any(not clause.positive for clause in self.unique),
+            unique=self._differ,
+            repeats=self._repeat,
             barred=barred,
-            normal=normal,
+            normal=partial(normal, pointer=self.origin.pointer),
             origin=self.origin,
         )
 
@@ -117,11 +174,21 @@ class _Reader:
             asked += deny(self._equal(text))
         if item.like is not None:
             asked += self._equal(item.like)
+        if item.again:
+            asked.append(Either(tuple(self._later(item.index))))
         place = next((demand.pointer for demand in asked if isinstance(demand, Subschema)), self.place)
         return self.values.of(conjunction(*asked), place)
 
+    def _later(self, index: int) -> Iterator[Conjunction]:
+        """What is asked of the items after an index, as far as they can come at all."""
+        for later in range(index + 1, max(self.first, index + 1) + 1):
+            asked = self._asked(later)
+            if (self.high is not None and later >= self.high) or self.values.of(asked, "") is self.values.arena.empty:
+                return
+            yield asked
+
     def _equal(self, text: str) -> Conjunction:
-        value = json.loads(text, parse_float=Decimal)
+        value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
         return (All(constant(self.values.document, Origin(self.origin.pointer, "uniqueItems"), value, self.place)),)
 
     def _asked(self, index: int) -> Conjunction:
@@ -135,16 +202,30 @@ class _Reader:
         return conjunction(*asked)
 
 
-def normal(text: bytes) -> str:
-    """One JSON text for all texts of equal values: names sorted, numbers without exponent, no white space."""
-    return _normal(json.loads(text, parse_float=Decimal))
+def _forbids(clause: Contains) -> bool:
+    return (clause.low, clause.high) == (0, 0)
 
 
-def _normal(value: Any) -> str:
+def _without(clause: Contains) -> Items:
+    """The same demand, said of every item."""
+    return Items(clause.origin, ((),) * clause.start, deny(clause.asked))
+
+
+def normal(text: bytes, pointer: str = "") -> str:
+    """One JSON text for all texts of equal values: names sorted, numbers without exponent, no white space.
+
+    Raises `BudgetError` with the pointer for a number of more than `LONGEST_CONSTANT` digits.
+    """
+    return _normal(json.loads(text, parse_float=Decimal, parse_int=Decimal), pointer)
+
+
+def _normal(value: Any, pointer: str) -> str:
     if isinstance(value, dict):
-        return "{" + ",".join(f"{json.dumps(name)}:{_normal(value[name])}" for name in sorted(value)) + "}"
+        members = (f"{json.dumps(name)}:{_normal(value[name], pointer)}" for name in sorted(value))
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(_normal, value)) + "]"
-    if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
-        return plain_decimal(Decimal(value) + 0)
+        return "[" + ",".join(_normal(item, pointer) for item in value) + "]"
+    if isinstance(value, Decimal):
+        check_length(value, pointer, "uniqueItems")
+        return plain_decimal(value) if value else "0"
     return json.dumps(value)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from engine.automaton.arena import Arena
-from engine.automaton.terms import UNKNOWN, Captured, Hole, Term
+from engine.automaton.terms import FORGOTTEN, UNKNOWN, Captured, Hole, Term
 from engine.errors import Origin
 from engine.grammar.json_schema.layout import Layout
 
@@ -29,7 +29,7 @@ class Item:
 
     `index`: its position, no more than the number of items with a schema of their own. `counts` and `excludes`: numbers
     of the `Counted` conditions that it satisfies, and that it must not. `unlike`: JSON texts that it may not equal;
-    `like`: the JSON text that it equals.
+    `like`: the JSON text that it equals; `again`: a later item can be equal to it.
     """
 
     index: int
@@ -37,6 +37,7 @@ class Item:
     excludes: frozenset[int] = frozenset()
     unlike: frozenset[str] = frozenset()
     like: str | None = None
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +123,7 @@ class ItemsRule:
         progress = args.after
         value = self.plan.normal(text) if isinstance(text, bytes) else text
         if args.is_twin:
-            twin = value if isinstance(value, str) or value is UNKNOWN else None
-            return arena.call(self, replace(progress, twin=twin, repeated=twin is None))
+            return arena.call(self, replace(progress, twin=value))
         used = progress.used | {value} if isinstance(value, str) or value is UNKNOWN else progress.used
         return arena.call(self, replace(progress, used=used))
 
@@ -137,7 +137,7 @@ class ItemsRule:
         """The items written so far do not show in a picture."""
         if isinstance(args, Writing):
             return Writing(replace(args.after, used=frozenset()), args.is_twin)
-        return replace(args, used=frozenset())
+        return replace(args, used=frozenset(), twin=None if args.twin is None else FORGOTTEN)
 
     def words(self, args: Progress) -> str:
         """What may come, shortly."""
@@ -171,12 +171,13 @@ class ItemsRule:
                 yield from self._twins(arena, args, item, following)
 
     def _twins(self, arena: Arena, args: Progress, item: Item, following: Progress) -> Iterator[Term]:
-        if isinstance(args.twin, str):
-            yield arena.seq(
-                self.plan.item(replace(item, like=args.twin)), arena.call(self, replace(following, repeated=True))
-            )
-        elif args.twin is None:
-            yield arena.capture(self, Writing(following, is_twin=True), self.plan.item(item))
+        if args.twin is None:
+            yield arena.capture(self, Writing(following, is_twin=True), self.plan.item(replace(item, again=True)))
+        else:
+            # A twin that was forgotten may be anything.
+            like = args.twin if isinstance(args.twin, str) else None
+            repeated = arena.call(self, replace(following, repeated=True))
+            yield arena.seq(self.plan.item(replace(item, like=like)), repeated)
 
     def _choices(self, args: Progress, number: int) -> Iterator[tuple[frozenset[int], frozenset[int], tuple[int, ...]]]:
         """For the conditions from `number` on: which the next item satisfies, which it must not, the hits after it."""

@@ -78,7 +78,7 @@ class NumberSet:
         """Raises `BudgetError` for a number of more than `LONGEST_CONSTANT` digits."""
         points = [value for value in (facts.low, facts.high, *facts.excluded) if value is not None]
         for value in (*points, *facts.multiples, *facts.not_multiples):
-            _check_length(value, origin.pointer if origin else "", origin.keyword if origin else "")
+            check_length(value, origin.pointer if origin else "", origin.keyword if origin else "")
         wanted = joined([*map(_fraction_of, facts.multiples), *([(1, 0)] if facts.integer else [])])
         if wanted is not None and wanted.divisor.bit_length() > 4 * LONGEST_CONSTANT:
             raise BudgetError(f"The multiples of all divisors have more than {LONGEST_CONSTANT:,} digits.")
@@ -165,7 +165,7 @@ class NumberText:
         """One number, in its spellings. Raises `BudgetError` if it is too long to write out."""
         if not value:
             value = Decimal(0)
-        _check_length(value, pointer, "const")
+        check_length(value, pointer, "const")
         text = plain_decimal(value)
         arena = self.arena
         if self.spelling == "plain":
@@ -264,7 +264,8 @@ def plain_decimal(value: Decimal) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _check_length(value: Decimal, pointer: str, keyword: str) -> None:
+def check_length(value: Decimal, pointer: str, keyword: str) -> None:
+    """Raise `BudgetError` for a number of more than `LONGEST_CONSTANT` digits."""
     if max(abs(value.adjusted()), _places(value)) > LONGEST_CONSTANT:
         place = f" at {pointer}" if pointer else ""
         message = f"A number{place} has more than {LONGEST_CONSTANT:,} digits."
