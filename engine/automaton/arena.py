@@ -136,11 +136,14 @@ class Arena:
                 tail = self.seq(part, tail)
             return tail
         following = tail.head if isinstance(tail, Seq) else tail
-        if isinstance(head, Repeat) and isinstance(following, Repeat) and head.body is following.body:
-            # x* x* is x*: keeps what remains of an ambiguous recursion from growing.
-            high = None if head.high is None or following.high is None else head.high + following.high
-            both = self.repeat(head.body, head.low + following.low, high)
-            return self.seq(both, tail.tail if isinstance(tail, Seq) else self.epsilon)
+        if isinstance(head, Repeat) or isinstance(following, Repeat):
+            body, low, high = _counted(head)
+            again, low_again, high_again = _counted(following)
+            if body is again:
+                # x* x* is x*, x x* is x+: keeps what remains of an ambiguous recursion from growing.
+                most = None if high is None or high_again is None else high + high_again
+                rest = tail.tail if isinstance(tail, Seq) else self.epsilon
+                return self.seq(self.repeat(body, low + low_again, most), rest)
         nullable = head.nullable and tail.nullable
         return self._intern((Seq, head, tail), nullable, head=head, tail=tail)
 
@@ -300,6 +303,11 @@ class Arena:
     def mask_form(self, longest: int) -> Form:
         """The form in which two terms are equal if no token of at most `longest` bytes tells them apart."""
         return self._mask_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest))
+
+
+def _counted(term: Term) -> tuple[Term, int, int | None]:
+    """A term as something repeated, with the bounds of the repetition."""
+    return (term.body, term.low, term.high) if isinstance(term, Repeat) else (term, 1, 1)
 
 
 def _unite(ranges: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
