@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from engine.analysis.lint.subject import Position, Subject, constants
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Alt, And, Call, Capture, Not, Repeat, Seq, Tag, Term
-from engine.errors import ConstraintError
 from engine.findings import Finding
 from engine.grammar.json_schema.clauses import (
     ALL_KINDS,
+    NUMBERS,
     Format,
     ItemCount,
     Kinds,
@@ -23,10 +23,11 @@ from engine.grammar.json_schema.clauses import (
     limits,
 )
 from engine.grammar.json_schema.conjunction import Branch
-from engine.grammar.json_schema.domain import MANY
+from engine.grammar.json_schema.values import number_facts
 
+WORDS = frozenset(("null", "true", "false"))
 MOST_DIFFERENT = 200
-"""Values among which unique items may be, for their array to count as bounded by them."""
+"""Numbers among which unique items may be, for their array to count as bounded by them."""
 
 RUNS_ON = "A model that repeats itself writes on until max_tokens, and what is cut there is no JSON."
 
@@ -91,12 +92,16 @@ def _has_bounded_array(subject: Subject, branch: Branch) -> bool:
     *_, (_, rest) = subject.items(branch)
     if not subject.is_alive(rest):
         return True
-    if not any(clause.positive for clause in branch.all(Unique)):
-        return False
-    try:
-        return subject.values.domain(rest, MOST_DIFFERENT) is not MANY
-    except ConstraintError:  # it cannot be told
-        return False
+    unique = any(clause.positive for clause in branch.all(Unique))
+    return unique and all(_has_few(subject, part) for part in subject.values.branches.of(rest))
+
+
+def _has_few(subject: Subject, branch: Branch) -> bool:
+    """Whether a branch plainly has so few values that unique items run out of them."""
+    if constants(branch) is not None or branch.kinds <= WORDS:
+        return True
+    facts = number_facts(branch)
+    return branch.kinds <= NUMBERS and subject.values.numbers.count_up_to(facts, MOST_DIFFERENT) is not None
 
 
 def _has_bounded_object(subject: Subject, branch: Branch) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from engine.analysis.lint.subject import Subject, constants
 from engine.automaton import explain
-from engine.automaton.terms import Term, byte_set
+from engine.automaton.terms import FORGOTTEN, Form, Term, byte_set
 from engine.errors import BudgetError
 from engine.findings import Finding
 from engine.grammar.json_schema.clauses import Pattern
@@ -22,6 +22,9 @@ LONGEST_LOOK = 0.3
 
 FEWEST_STATES = 1_000
 """States below which it does not matter whose they are."""
+
+LONGEST_TOKEN = 16
+"""Bytes of a token: states whose counters are farther than that from their bounds have the same mask, and are one."""
 
 LARGE_SHARE = 0.25
 
@@ -63,7 +66,7 @@ def _loops(subject: Subject, term: Term) -> bool:
 
 
 def share_findings(subject: Subject) -> Iterator[Finding]:
-    """The parts to which a large share of the states belongs, or of the time to make them."""
+    """The parts to which a large share of the states belongs, with their share of the time to make them."""
     states, seconds, whole = _shares(subject)
     count, elapsed = sum(states.values()), sum(seconds.values())
     if count < FEWEST_STATES or len(states) == 1:
@@ -82,23 +85,24 @@ def share_findings(subject: Subject) -> Iterator[Finding]:
 def _shares(subject: Subject) -> tuple[dict[str, float], dict[str, float], bool]:
     """By pointer: states and seconds of the automaton, breadth first; and whether all states were seen."""
     automaton = subject.constraint.automaton
+    arena = automaton.arena
     states: dict[str, float] = {}
     seconds: dict[str, float] = {}
-    start = automaton.drawn_state(automaton.start)
+    start = arena.to_form(automaton.root, Form(tags=True, text=FORGOTTEN, longest=LONGEST_TOKEN))
     seen = {start}
     queue = deque([start])
-    automaton.arena.deadline = time.monotonic() + LONGEST_LOOK
+    arena.deadline = time.monotonic() + LONGEST_LOOK
     while queue:
-        if len(seen) > MOST_STATES or time.monotonic() > automaton.arena.deadline:
+        if len(seen) > MOST_STATES or time.monotonic() > arena.deadline:
             return states, seconds, False
         state = queue.popleft()
         before = time.perf_counter()
         try:
-            targets = [target for _, target in automaton.moves(state)]
+            targets = [rest for _, rest in arena.moves(state) if automaton.liveness.alive(rest)]
         except BudgetError:
             return states, seconds, False
         spent = time.perf_counter() - before
-        owners = {origin.pointer for origin in explain.origins(automaton.arena, automaton.term(state))} or {""}
+        owners = {origin.pointer for origin in explain.origins(arena, state)} or {""}
         for pointer in owners:
             states[pointer] = states.get(pointer, 0) + 1 / len(owners)
             seconds[pointer] = seconds.get(pointer, 0) + spent / len(owners)
