@@ -18,6 +18,7 @@ from engine.findings import Finding
 from engine.vocabulary import Vocabulary
 
 WORD = {"type": "string", "maxLength": 9}
+NAMED = {"type": "object", "required": ["a"], "properties": {"a": True}}
 DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 
@@ -436,6 +437,9 @@ class TestUnsatisfiableParts:
             ({"type": "array", "prefixItems": [WORD], "items": False}, ()),
             (closed({"a": WORD}), ()),
             ({"not": {"properties": {"a": False}}}, ()),
+            ({"anyOf": [WORD, {"type": "object", "required": ["a"]}], "additionalProperties": False}, ("/anyOf/1",)),
+            ({"oneOf": [NAMED, WORD], "unevaluatedProperties": False}, ()),
+            ({"anyOf": [NAMED, WORD], "unevaluatedProperties": False}, ()),
             ({"$defs": {"never": False}, **WORD}, ()),
         ],
     )

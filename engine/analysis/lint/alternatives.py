@@ -8,8 +8,9 @@ from itertools import combinations, islice
 
 from engine.analysis.lint.subject import Subject, constants
 from engine.findings import Finding
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import Conjunction, Demand, Scalar
-from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 
 MOST_CHOICES = 500
@@ -67,13 +68,22 @@ class Alternatives:
                 if not isinstance(schema, Subschema) or not schema.has(keyword):
                     continue
                 options = tuple(self.subject.document.children(schema, keyword))
-                bare = self._without(schema, frozenset((keyword,)))
+                bare = self._bare(schema, keyword)
                 context = conjunction(*(bare if demand is schema else demand for demand in asked))
                 yield Choice(f"{schema.pointer}/{keyword}", keyword, options, asked, context)
                 around = asked if keyword == "oneOf" else context
                 for option in options:
                     inner = self._flat((option,))
                     yield from self._within(inner, conjunction(*around, *inner), depth + 1)
+
+    def _bare(self, schema: Subschema, keyword: str) -> Subschema:
+        """The schema without a choice, each of whose options is going to be asked for by itself.
+
+        Its unevaluated* would not see what the option evaluates: it keeps an anyOf, and goes with a oneOf.
+        """
+        if not any(map(schema.has, UNEVALUATED)):
+            return self._without(schema, frozenset((keyword,)))
+        return schema if keyword == "anyOf" else self._without(schema, frozenset((keyword, *UNEVALUATED)))
 
     def _flat(self, asked: Conjunction) -> Conjunction:
         """The same demands with `$ref` and `allOf` resolved, so that each choice is at hand.

@@ -8,6 +8,7 @@ from engine.analysis.lint.subject import Position, Subject, constants
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Alt, And, Call, Capture, Not, Repeat, Seq, Tag, Term
 from engine.findings import Finding
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     ALL_KINDS,
     NUMBERS,
@@ -22,7 +23,6 @@ from engine.grammar.json_schema.clauses import (
     Unique,
     limits,
 )
-from engine.grammar.json_schema.conjunction import Branch
 from engine.grammar.json_schema.values import number_facts
 
 WORDS = frozenset(("null", "true", "false"))

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from engine.analysis.lint.subject import Field, Subject, constants
 from engine.findings import Finding
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import NUMBERS, Conjunction
-from engine.grammar.json_schema.conjunction import Branch
 from engine.grammar.json_schema.strings import spelled
 
 NOTHING = (b"null", b'""', b"[]", b"{}")

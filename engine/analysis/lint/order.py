@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from engine.analysis.lint.subject import Field, Subject
 from engine.findings import Finding
-from engine.grammar.json_schema.conjunction import Branch
+from engine.grammar.json_schema.branch import Branch
 
 # fmt: off
 ANSWERS = frozenset((

@@ -56,6 +56,10 @@ def dead_parts(subject: Subject) -> dict[str, Conjunction]:
 
 
 def _blamed(asked: Conjunction, alive: set[Demand]) -> Subschema | None:
-    """The first subschema that is satisfied nowhere; one that is not merely false, if there is one."""
+    """The first subschema that is satisfied nowhere; one that is not merely false, if there is one.
+
+    A false that closes an object or an array is no part of it.
+    """
     parts = [demand for demand in asked if isinstance(demand, Subschema) and demand not in alive]
-    return next((part for part in parts if part.value is not False), parts[0] if parts else None)
+    named = (part for part in parts if part.pointer.split("/")[-2:-1] in (["properties"], ["prefixItems"], ["items"]))
+    return next((part for part in parts if part.value is not False), next(named, None))

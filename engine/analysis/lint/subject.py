@@ -17,6 +17,7 @@ from engine.automaton.arena import Arena
 from engine.automaton.terms import Term
 from engine.constraint import Constraint
 from engine.errors import BudgetError, ConstraintError, Origin
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     NEVER,
     Conjunction,
@@ -28,7 +29,7 @@ from engine.grammar.json_schema.clauses import (
     Required,
     Scalar,
 )
-from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.relation import SchemaSource
 from engine.grammar.json_schema.source import escape, unescape
