@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.automaton.terms import Term
 from engine.errors import BudgetError, ConstraintError, Origin
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     All,
     Conjunction,
@@ -22,7 +23,7 @@ from engine.grammar.json_schema.clauses import (
     deny,
     limits,
 )
-from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.domain import MANY, Domain, can_differ
 from engine.grammar.json_schema.items import ArrayPlan, Counted, Item, ItemsRule, Progress

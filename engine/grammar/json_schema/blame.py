@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.errors import ConstraintError
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     Bound,
     Clause,
@@ -18,7 +19,7 @@ from engine.grammar.json_schema.clauses import (
     Required,
     limits,
 )
-from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.values import Values
 

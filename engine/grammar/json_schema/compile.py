@@ -51,6 +51,7 @@ def compile_json_schema(
         document = Document(value, options, at)
         values = Values(document, options, arena)
         root = conjunction(document.root)
+        _meet_alternatives(document, values)
         space = values.layout.space
         automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
         if automaton.start < 0:
@@ -80,3 +81,10 @@ def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> 
     with automaton.lock:
         dead = [s for s in document.reachable if not values.liveness.alive(values.of(conjunction(s), s.pointer))]
     return tuple(schema.pointer for schema in dead)
+
+
+def _meet_alternatives(document: Document, values: Values) -> None:
+    """Every schema whose alternatives multiply, so that one that has too many is refused when compiling."""
+    for schema in document.reachable:
+        if any(schema.has(keyword) for keyword in ("oneOf", "not", "if", "allOf")):
+            values.branches.of(conjunction(schema))

@@ -7,24 +7,29 @@ A value is asked to satisfy a conjunction of demands: subschemas, their denials,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import combinations
-from typing import Literal, TypeVar
+from typing import Literal
 
 from engine.errors import BudgetError, Origin
+from engine.grammar.json_schema.branch import (
+    NOTHING,
+    Branch,
+    Evaluated,
+    branch_of,
+    evaluated_by,
+    on_unevaluated,
+    without_implied,
+)
 from engine.grammar.json_schema.clauses import (
-    ALL_KINDS,
     NEVER,
     All,
     Clause,
     Conjunction,
-    Contains,
     Demand,
     Denied,
     Either,
-    Items,
-    Kinds,
     Members,
     Required,
     deny,
@@ -32,58 +37,19 @@ from engine.grammar.json_schema.clauses import (
 )
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.reading import complex_constants, own_clauses
+from engine.grammar.json_schema.simplify import Simplifier
 
 MOST_BRANCHES = 20_000
 """Alternatives of one conjunction beyond which the schema is refused: each costs memory when a value begins."""
 
+MOST_JOINED = 50_000
+"""Pairs of alternatives that are joined for one document, all its conjunctions together."""
+
 MOST_SUBSETS = 10
 """anyOf branches below an unevaluated* keyword beyond which it is refused: every subset of them is an alternative."""
 
-MOST_COMPARED = 300
-"""Branches up to which each is compared with all others, to leave out those that are implied."""
-
 Annotate = Literal["none", "some", "exact"]
 """Which parts count as evaluated matters to no one, by what is known to hold, or by exactly what holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """The parts of a value that some keyword of a branch evaluated."""
-
-    names: frozenset[str] = frozenset()
-    patterns: frozenset[str] = frozenset()
-    every_name: bool = False
-    items: int = 0
-    every_item: bool = False
-    containing: tuple[Conjunction, ...] = ()
-
-    def __or__(self, other: Evaluated) -> Evaluated:
-        return Evaluated(
-            self.names | other.names,
-            self.patterns | other.patterns,
-            self.every_name or other.every_name,
-            max(self.items, other.items),
-            self.every_item or other.every_item,
-            tuple(dict.fromkeys((*self.containing, *other.containing))),
-        )
-
-
-NOTHING = Evaluated()
-
-SomeClause = TypeVar("SomeClause")
-
-
-@dataclass(frozen=True, slots=True)
-class Branch:
-    """Clauses that hold together; `kinds` is what is left of the types."""
-
-    clauses: tuple[Clause, ...] = ()
-    kinds: frozenset[str] = ALL_KINDS
-    evaluated: Evaluated = field(default=NOTHING)
-
-    def all(self, kind: type[SomeClause]) -> list[SomeClause]:
-        """The clauses of one kind."""
-        return [clause for clause in self.clauses if isinstance(clause, kind)]
 
 
 def conjunction(*demands: Demand) -> Conjunction:
@@ -100,16 +66,17 @@ def _asks_nothing(demand: Demand) -> bool:
 class Branches:
     """Expands the conjunctions of one document.
 
-    `disjoint(asked)` may say that no value satisfies a conjunction; then the branches of a `oneOf` need not deny each
-    other. It may always say False.
+    The simplifier may say that no value satisfies a conjunction; then the branches of a `oneOf` need not deny each
+    other. It may always say that it does not know.
     """
 
-    def __init__(self, document: Document, disjoint: Callable[[Conjunction], bool]) -> None:
+    def __init__(self, document: Document, simplifier: Simplifier) -> None:
         self.document = document
-        self.disjoint = disjoint
+        self.simplifier = simplifier
         self._expanded: dict[tuple[Demand, Annotate], list[Branch]] = {}
         self._of: dict[Conjunction, list[Branch]] = {}
         self._cuts = 0
+        self._joined = 0
 
     def of(self, asked: Conjunction) -> list[Branch]:
         """All branches of a conjunction; a value satisfies it if it satisfies all clauses of some branch.
@@ -118,13 +85,21 @@ class Branches:
         """
         if asked not in self._of:
             branches = self._every(asked, (), "none")
-            self._of[asked] = _without_implied(list(dict.fromkeys(branches)))
+            self._of[asked] = without_implied(branches)
         return self._of[asked]
 
     def _every(self, asked: Iterable[Demand], above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        """All demands together; denials last, those with the fewest ways first: they settle most of the others."""
         branches = [Branch()]
+        denials: list[tuple[Demand, list[Branch]]] = []
         for demand in asked:
-            branches = _product(branches, self._expand(demand, above, annotate), demand)
+            ways = self._expand(demand, above, annotate)
+            if isinstance(demand, Denied):
+                denials.append((demand, ways))
+            else:
+                branches = self._product(branches, ways, demand)
+        for demand, ways in sorted(denials, key=lambda denial: len(denial[1])):
+            branches = self._product(branches, ways, demand)
         return branches
 
     def _expand(self, demand: Demand, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
@@ -145,7 +120,7 @@ class Branches:
         if isinstance(demand, Either):
             return [branch for option in demand.options for branch in self._every(option, above, annotate)]
         if isinstance(demand, All):
-            return _branch(demand.clauses)
+            return branch_of(demand.clauses)
         if isinstance(demand, Denied):
             return self._denied(demand.schema, above)
         if isinstance(demand.value, bool):
@@ -158,7 +133,7 @@ class Branches:
         inner: Annotate = "some" if late and annotate == "none" else annotate
         branches = [Branch()]
         for demands in self._steps(schema):
-            branches = _product(branches, self._step(demands, above, inner), schema)
+            branches = self._product(branches, self._step(demands, above, inner), schema)
         for keyword in late:
             branches = [self._with_unevaluated(schema, keyword, branch) for branch in branches]
         return branches if annotate != "none" else [Branch(branch.clauses, branch.kinds) for branch in branches]
@@ -166,8 +141,8 @@ class Branches:
     def _step(self, demands: Step, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
         """One keyword's part of a subschema."""
         if demands.own is not None:
-            evaluated = _evaluated_by(demands.own, self.document.draft) if annotate != "none" else NOTHING
-            return _branch(demands.own, evaluated)
+            evaluated = evaluated_by(demands.own, self.document.draft) if annotate != "none" else NOTHING
+            return branch_of(demands.own, evaluated)
         if demands.any_of and annotate != "none":
             return self._subsets(demands, above, annotate)
         return [branch for option in demands.options for branch in self._every(option, above, annotate)]
@@ -226,7 +201,7 @@ class Branches:
         options: list[Conjunction] = []
         for index, part in enumerate(parts):
             others = [other for place, other in enumerate(parts) if place != index]
-            denied = [Denied(other) for other in others if not self.disjoint((own, part, other))]
+            denied = [Denied(other) for other in others if not self.simplifier.disjoint((own, part, other))]
             options.append((part, *denied))
         return tuple(options)
 
@@ -257,7 +232,7 @@ class Branches:
             if step.own is not None:
                 for clause in step.own:
                     for violation in violations(clause):
-                        branches += _branch(violation)
+                        branches += branch_of(violation)
             elif step.pointer.endswith("/oneOf"):
                 branches += self._not_exactly_one(self.document.children(schema, "oneOf"), above)
             else:
@@ -270,14 +245,14 @@ class Branches:
     def _not_exactly_one(self, parts: list[Subschema], above: tuple[Demand, ...]) -> list[Branch]:
         branches = self._every([Denied(part) for part in parts], above, "none")
         for one, other in combinations(parts, 2):
-            if not self.disjoint((one, other)):
+            if not self.simplifier.disjoint((one, other)):
                 branches += self._every((one, other), above, "none")
         return branches
 
     def _with_unevaluated(self, schema: Subschema, keyword: str, branch: Branch) -> Branch:
         """A branch with the demand on what it left unevaluated; after that, everything is evaluated."""
         asked = conjunction(self.document.child(schema, keyword))
-        clause = _on_unevaluated(Origin(schema.pointer, keyword), branch.evaluated, asked)
+        clause = on_unevaluated(Origin(schema.pointer, keyword), branch.evaluated, asked)
         done = Evaluated(every_name=True) if keyword == "unevaluatedProperties" else Evaluated(every_item=True)
         return Branch((*branch.clauses, clause), branch.kinds, branch.evaluated | done)
 
@@ -285,14 +260,41 @@ class Branches:
         """All else holds, exactly, and some unevaluated member or item violates the keyword."""
         branches = [Branch()]
         for step in self._steps(schema):
-            branches = _product(branches, self._step(step, above, "exact"), schema)
+            branches = self._product(branches, self._step(step, above, "exact"), schema)
         asked = conjunction(self.document.child(schema, keyword))
         origin = Origin(schema.pointer, keyword)
         violated: list[Branch] = []
         for branch in branches:
-            for violation in violations(_on_unevaluated(origin, branch.evaluated, asked)):
-                violated += _product([branch], _branch(violation), schema)
+            for violation in violations(on_unevaluated(origin, branch.evaluated, asked)):
+                violated += self._product([branch], branch_of(violation), schema)
         return violated
+
+    def _product(self, left: list[Branch], right: list[Branch], demand: Demand) -> list[Branch]:
+        """Every branch of one side with every branch of the other, without those that cannot hold."""
+        if len(right) == 1 and not right[0].clauses and right[0].evaluated is NOTHING:
+            return left
+        is_choice = len(right) > 1 and all(other.evaluated is NOTHING for other in right)
+        result = []
+        for one in left:
+            if is_choice and any(self.simplifier.implies(one, other) for other in right):
+                result.append(one)
+                continue
+            for other in right:
+                kinds = one.kinds & other.kinds
+                clauses: tuple[Clause, ...] | None = (*one.clauses, *other.clauses)
+                if len(right) > 1 and "object" in kinds:
+                    clauses = self.simplifier.join(one.clauses, other.clauses)
+                    if clauses is None:
+                        kinds, clauses = kinds - {"object"}, (*one.clauses, *other.clauses)
+                if kinds:
+                    result.append(Branch(clauses or (), kinds, one.evaluated | other.evaluated))
+            self._joined += len(right)
+            if len(result) > MOST_BRANCHES or self._joined > MOST_JOINED:
+                schema = demand.schema if isinstance(demand, Denied) else demand
+                pointer = schema.pointer if isinstance(schema, Subschema) else ""
+                message = f"The alternatives at {pointer or 'the root'} are too many; use anyOf for oneOf."
+                raise BudgetError(message, pointer=pointer)
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,50 +305,6 @@ class Step:
     own: tuple[Clause, ...] | None = None
     any_of: bool = False
     pointer: str = ""
-
-
-def _without_implied(branches: list[Branch]) -> list[Branch]:
-    """Without the branches that demand all that another one does, and more."""
-    if len(branches) > MOST_COMPARED:
-        return branches
-    demands = [frozenset(branch.clauses) for branch in branches]
-    return [branch for branch, own in zip(branches, demands, strict=True) if not any(other < own for other in demands)]
-
-
-def _on_unevaluated(origin: Origin, evaluated: Evaluated, asked: Conjunction) -> Clause:
-    if origin.keyword == "unevaluatedProperties":
-        named = tuple((name, ()) for name in sorted(evaluated.names))
-        patterns = tuple((pattern, ()) for pattern in sorted(evaluated.patterns))
-        return Members(origin, named, patterns, () if evaluated.every_name else asked)
-    if evaluated.every_item:
-        return Items(origin)
-    rest = asked
-    if evaluated.containing and asked:
-        rest = (Either((*evaluated.containing, asked)),)
-    return Items(origin, ((),) * evaluated.items, rest)
-
-
-def _evaluated_by(clauses: tuple[Clause, ...], draft: str) -> Evaluated:
-    result = NOTHING
-    for clause in clauses:
-        if isinstance(clause, Members):
-            names = frozenset(name for name, _ in clause.named)
-            patterns = frozenset(pattern for pattern, _ in clause.patterns)
-            result |= Evaluated(names, patterns, every_name=clause.rest is not None)
-        elif isinstance(clause, Items):
-            result |= Evaluated(items=len(clause.first), every_item=clause.rest is not None)
-        elif isinstance(clause, Contains) and draft == "2020-12":
-            result |= Evaluated(containing=(clause.asked,), every_item=not clause.asked)
-    return result
-
-
-def _branch(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[Branch]:
-    kinds = ALL_KINDS
-    kept = tuple(clauses)
-    for clause in kept:
-        if isinstance(clause, Kinds):
-            kinds &= clause.kinds
-    return [Branch(kept, kinds, evaluated)] if kinds else []
 
 
 DEPENDENT = ("dependentSchemas", "dependentRequired", "dependencies")
@@ -367,21 +325,3 @@ def _in_walk_order(schema: Subschema) -> list[str]:
             order.remove("allOf")
             order.insert(first, "allOf")
     return order
-
-
-def _product(left: list[Branch], right: list[Branch], demand: Demand) -> list[Branch]:
-    if len(right) == 1 and not right[0].clauses and right[0].evaluated is NOTHING:
-        return left
-    result = []
-    for one in left:
-        for other in right:
-            kinds = one.kinds & other.kinds
-            if kinds:
-                clauses = tuple(dict.fromkeys((*one.clauses, *other.clauses)))
-                result.append(Branch(clauses, kinds, one.evaluated | other.evaluated))
-        if len(result) > MOST_BRANCHES:
-            pointer = demand.pointer if isinstance(demand, Subschema) else ""
-            raise BudgetError(
-                f"The alternatives at {pointer or 'the root'} multiply to more than {MOST_BRANCHES:,}.", pointer=pointer
-            )
-    return result

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from engine.automaton.terms import Term
 from engine.errors import BudgetError, Origin
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     NEVER,
     All,
@@ -21,7 +22,7 @@ from engine.grammar.json_schema.clauses import (
     SomeMember,
     limits,
 )
-from engine.grammar.json_schema.conjunction import Branch, conjunction
+from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.members import Extra, Member, MembersRule, ObjectPlan, Progress, subsets
 from engine.grammar.json_schema.source import escape

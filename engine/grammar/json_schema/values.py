@@ -14,11 +14,14 @@ from typing import Any
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
 from engine.automaton.terms import Captured, Term
-from engine.errors import ConstraintError, Origin
+from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.json_schema.arrays import array_term, normal
+from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     NUMBERS,
+    All,
     Bound,
+    Clause,
     Conjunction,
     Constants,
     Format,
@@ -29,7 +32,7 @@ from engine.grammar.json_schema.clauses import (
     Scalar,
     limits,
 )
-from engine.grammar.json_schema.conjunction import Branch, Branches, conjunction
+from engine.grammar.json_schema.conjunction import Branches, conjunction
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.domain import MANY, Domain
 from engine.grammar.json_schema.formats import format_term
@@ -37,9 +40,13 @@ from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.numbers import NumberFacts, NumberText
 from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.simplify import Simplifier
 from engine.grammar.json_schema.strings import JsonText, spelled
 from engine.grammar.regex.ecma import parse_ecma
 from engine.grammar.regex.lower import lower
+
+DEEPEST_COMPARISON = 2
+"""Questions whether two schemas exclude each other that may be asked while one is being answered."""
 
 
 class ValueRule:
@@ -88,7 +95,7 @@ class Values:
         self.options = options
         self.arena = arena
         self.liveness = Liveness(arena)
-        self.branches = Branches(document, self._disjoint)
+        self.branches = Branches(document, Simplifier(self._disjoint, self.string_satisfies))
         self.layout = Layout.of(arena, options)
         self.text = JsonText(arena, options.spelling)
         self.numbers = NumberText(arena, options.spelling)
@@ -231,7 +238,17 @@ class Values:
 
     def string_satisfies(self, text: str, asked: Conjunction) -> bool:
         """Whether a string satisfies a conjunction."""
-        return not asked or self._matches(self.string_body(asked), spelled(text))
+        clauses = [clause for demand in asked if isinstance(demand, All) for clause in demand.clauses]
+        is_listed = all(isinstance(demand, All) for demand in asked)
+        if is_listed and all(isinstance(clause, (Constants, Pattern)) for clause in clauses):
+            return all(self._clause_admits(clause, text) for clause in clauses)
+        return self._matches(self.string_body(asked), spelled(text))
+
+    def _clause_admits(self, clause: Clause, text: str) -> bool:
+        if isinstance(clause, Constants):
+            return (("string", text) in clause.values) == clause.positive
+        assert isinstance(clause, Pattern)
+        return self.string_matches(text, clause.pattern) == clause.positive
 
     def string_matches(self, text: str, pattern: str) -> bool:
         """Whether a string matches a pattern of the document."""
@@ -286,11 +303,13 @@ class Values:
     def _disjoint(self, asked: Conjunction) -> bool:
         """Whether no value satisfies a conjunction; may say False while that very question is being decided."""
         asked = conjunction(*asked)
-        if asked in self._comparing:
+        if len(self._comparing) >= DEEPEST_COMPARISON or asked in self._comparing:
             return False
         self._comparing.add(asked)
         try:
             return not self.liveness.alive(self.of(asked, ""))
+        except BudgetError:  # asked while a part of the answer is being made: not known
+            return False
         finally:
             self._comparing.discard(asked)
 
