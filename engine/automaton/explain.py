@@ -38,28 +38,27 @@ PRINTABLE = byte_range(0x20, 0x7E)
 
 def origins(arena: Arena, term: Term) -> tuple[Origin, ...]:
     """The innermost owners of the bytes that may be read next, each once."""
-    return tuple(dict.fromkeys(_speakers(arena, term, 0, set())))
-
-
-def _speakers(arena: Arena, term: Term, depth: int, heard: set[Term]) -> Iterable[Origin]:
-    if depth > 50 or term in heard:
-        return
-    heard.add(term)
-    if isinstance(term, Tag):
-        yield term.origin
-    elif isinstance(term, Seq):
-        yield from _speakers(arena, term.head, depth + 1, heard)
-        if term.head.nullable:
-            yield from _speakers(arena, term.tail, depth + 1, heard)
-    elif isinstance(term, (Alt, And)):
-        for member in term.members:
-            yield from _speakers(arena, member, depth + 1, heard)
-    elif isinstance(term, Repeat):
-        yield from _speakers(arena, term.body, depth + 1, heard)
-    elif isinstance(term, Call):
-        yield from _speakers(arena, arena.body(term), depth + 1, heard)
-    elif isinstance(term, Capture):
-        yield from _speakers(arena, term.language, depth + 1, heard)
+    found: dict[Origin, None] = {}
+    heard: set[Term] = set()
+    pending = [term]
+    while pending:
+        part = pending.pop()
+        if part in heard:
+            continue
+        heard.add(part)
+        if isinstance(part, Tag):
+            found[part.origin] = None
+        elif isinstance(part, Seq):
+            pending.extend((part.tail, part.head) if part.head.nullable else (part.head,))
+        elif isinstance(part, (Alt, And)):
+            pending.extend(reversed(part.members))
+        elif isinstance(part, Repeat):
+            pending.append(part.body)
+        elif isinstance(part, Call):
+            pending.append(arena.body(part))
+        elif isinstance(part, Capture):
+            pending.append(part.language)
+    return tuple(found)
 
 
 def describe(term: Term, depth: int = 0) -> str:
@@ -104,7 +103,9 @@ def _label_of(term: Term, depth: int) -> str:
         if len({label.removeprefix("rest of ") for label in labels}) == 1:
             return max(labels, key=len)
         return ""
-    return _label_of(term.body, depth + 1) if isinstance(term, Repeat) else ""
+    if isinstance(term, Repeat) and not isinstance(term.body, Call):
+        return _label_of(term.body, depth + 1)
+    return ""
 
 
 def _words(term: Term, depth: int) -> str:
