@@ -26,10 +26,11 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
     try:
         terms = RuleTerms(arena, grammar)
         automaton = Automaton(arena, terms.root)
+        arena.moves(terms.root)  # else what is nested too deeply would only fail at the first byte
         _check_patterns(grammar, terms, automaton)
         dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, leaf=True)
     except RecursionError as error:
-        message = "the grammar is nested too deeply: give inner groups rules of their own."
+        message = "the grammar is nested too deeply: use fewer groups in groups, and fewer rules that begin with rules."
         raise grammar.source.over_budget(begin, message) from error
     except BudgetError as error:
         raise grammar.source.over_budget(begin, str(error)) from error

@@ -50,7 +50,12 @@ def unquoted(source: Source, quoted: str, offset: int) -> str:
 
 def any_case(text: str) -> ast.Node:
     """A text in upper or lower case."""
-    return parse_python(f"(?i:{re.escape(text)})")
+    return ast.Concat(tuple(_any_case(character) for character in text))
+
+
+@cache
+def _any_case(character: str) -> ast.Node:
+    return parse_python(f"(?i:{re.escape(character)})")
 
 
 def regex(source: Source, pattern: str, flags: str, offset: int) -> ast.Node:

@@ -15,6 +15,8 @@ from engine.automaton.arena import Arena
 from engine.automaton.terms import Alt, Captured, Seq, Term
 from engine.errors import Origin
 from engine.grammar.charset import utf8
+from engine.grammar.regex.ast import Chars
+from engine.grammar.regex.ast import Node as RegexNode
 from engine.grammar.regex.lower import lower
 from engine.grammar.rules import Choice, Grammar, Node, Pattern, Ref, Repetition, Series, Text, children, refs
 
@@ -195,9 +197,13 @@ class RuleTerms:
             return self._arena.literal(node.data.encode())
         key = id(node.regex)
         if key not in self._patterns:
-            encode = partial(utf8, self._arena)
-            self._patterns[key] = node, lower(node.regex, self._arena, encode, search=False)
+            self._patterns[key] = node, self._lowered(node.regex)
         return self._patterns[key][1]
+
+    def _lowered(self, regex: RegexNode) -> Term:
+        if isinstance(regex, Chars):
+            return utf8(self._arena, regex.members)
+        return lower(regex, self._arena, partial(utf8, self._arena), search=False)
 
     def _spoken(self, term: Term, node: Text | Pattern, owner: str) -> Term:
         """The term with its owner: the pattern's own, or the rule."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import _sre  # type: ignore[import-not-found]
 import importlib.util
 import re
-from functools import cache
+from functools import cache, lru_cache
 from re import _casefix, _constants  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
@@ -251,6 +251,7 @@ def _category(code: Any, flags: int) -> CharSet:
     return ~members if name.startswith("NOT_") else members
 
 
+@lru_cache(maxsize=4096)
 def _any_case(literals: CharSet, categories: CharSet, ascii_only: bool) -> CharSet:
     """Characters whose lower case is that of a literal (or one that Python holds equal to it) or in a category."""
     lower = _lower_cases(ascii_only)
