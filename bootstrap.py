@@ -27,16 +27,9 @@ class SetupError(Exception):
 
 
 def main(arguments: list) -> int:
-    parser = argparse.ArgumentParser(description="Run or test Maskscope.", allow_abbrev=False)
-    commands = parser.add_subparsers(dest="command", metavar="{run,test}", required=True)
-    run = commands.add_parser("run", help="set up and start the app", allow_abbrev=False)
-    run.add_argument("--port", type=int, default=8501, help="where to serve on localhost (default: 8501)")
-    commands.add_parser("test", help="set up and run the tests; further arguments go to pytest", allow_abbrev=False)
-    options, rest = parser.parse_known_args(arguments)
-    if rest and options.command == "run":
-        parser.error("run does not know " + " ".join(rest))
     try:
-        check_python(sys.version_info)
+        check_python(sys.version_info)  # before argparse, which an old Python has an old one of
+        options, rest = parse(arguments)
         if options.command == "run":
             return serve(options.port)
         return test(rest)
@@ -46,6 +39,25 @@ def main(arguments: list) -> int:
     except KeyboardInterrupt:
         print("\nStopped. The next start takes up from here.", file=sys.stderr)
         return 130
+
+
+def parse(arguments: list) -> tuple:
+    """The options, and what is left over for pytest."""
+    parser = argparse.ArgumentParser(description="Run or test Maskscope.", allow_abbrev=False)
+    commands = parser.add_subparsers(dest="command", metavar="{run,test}", required=True)
+    run = commands.add_parser("run", help="set up and start the app", allow_abbrev=False)
+    run.add_argument("--port", type=port_number, default=8501, help="where to serve on localhost (default: 8501)")
+    commands.add_parser("test", help="set up and run the tests; further arguments go to pytest", allow_abbrev=False)
+    options, rest = parser.parse_known_args(arguments)
+    if rest and options.command == "run":
+        parser.error("run does not know " + " ".join(rest))
+    return options, rest
+
+
+def port_number(text: str) -> int:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 65535:
+        raise argparse.ArgumentTypeError(f"{text} is no port; ports are whole numbers from 1 to 65535")
+    return int(text)
 
 
 def serve(port: int) -> int:
@@ -78,7 +90,7 @@ def check_port(port: int) -> None:
         if probe.connect_ex(("localhost", port)) == 0:
             raise SetupError(
                 f"Port {port} is taken; perhaps Maskscope runs already at http://localhost:{port}. "
-                "Stop it, or name another port: python3 bootstrap.py run --port 8502"
+                f"Stop it, or name another port: python3 bootstrap.py run --port {port + 1 if port < 65535 else 8502}"
             )
 
 

@@ -185,5 +185,7 @@ def test_errors_are_messages(bootstrap: ModuleType, capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         bootstrap.main(["run", "--what"])
     with pytest.raises(SystemExit):
+        bootstrap.main(["run", "--port", "70000"])
+    with pytest.raises(SystemExit):
         bootstrap.main([])
     assert "Traceback" not in capsys.readouterr().err
