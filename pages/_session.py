@@ -49,11 +49,16 @@ class Run:
             self.trace = self.decoder.trace
 
 
+Work = Callable[[Callable[[], bool]], Callable[[], None] | None]
+"""Work for a thread, given a way to ask whether to stop. What it returns is done by the visitor's own thread."""
+
+
 class Worker:
     """Work in a thread that can be cancelled; `problem` is what went wrong, in words."""
 
-    def __init__(self, work: Callable[[Callable[[], bool]], None]) -> None:
+    def __init__(self, work: Work) -> None:
         self.problem = ""
+        self.then: Callable[[], None] | None = None
         self._stop = threading.Event()
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -67,13 +72,13 @@ class Worker:
         """Ask the work to stop; it does after the token it is at."""
         self._stop.set()
 
-    def wait(self, seconds: float) -> None:
+    def wait(self, seconds: float | None = None) -> None:
         """Until the work is done, but not longer than `seconds`."""
         self._thread.join(seconds)
 
     def _run(self) -> None:
         try:
-            self._work(self._stop.is_set)
+            self.then = self._work(self._stop.is_set)
         except _EXPECTED as error:
             self.problem = str(error)
         except Exception:
@@ -86,7 +91,12 @@ _EXPECTED = (DecodingError, ConstraintError, ModelError)
 
 @dataclass
 class Visit:
-    """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton."""
+    """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton,
+    `shows` how often another run was shown.
+
+    A decoder is for one thread at a time, and keys may be pressed faster than a page is drawn: while a worker is under
+    way, what would touch a decoder or the step shown does nothing, and what shows another run stops the worker first.
+    """
 
     runs: list[Run] = field(default_factory=list)
     shown: int = 0
@@ -95,6 +105,7 @@ class Visit:
     problem: str = ""
     worker: Worker | None = None
     made: int = 0
+    shows: int = 0
 
     @property
     def run(self) -> Run | None:
@@ -112,6 +123,10 @@ class Visit:
 
     def goto(self, index: int) -> None:
         """Show step `index`, or the nearest there is."""
+        if not self.busy:
+            self._goto(index)
+
+    def _goto(self, index: int) -> None:
         run = self.run
         last = len(run.trace.steps) - 1 if run else 0
         self.position = max(0, min(index, last))
@@ -120,30 +135,35 @@ class Visit:
 
     def show(self, number: int) -> None:
         """Show another run of the list, at the same step where it has one."""
+        self.stop()
+        self._show(number, self.position)
+
+    def _show(self, number: int, index: int) -> None:
         self.shown = number
-        self.goto(self.position)
+        self.shows += 1
+        self._goto(index)
 
     def show_recorded(self, name: str, trace: Trace) -> None:
         """Show a shipped trace where it is most worth looking at."""
+        self.stop()
         same = next((run for run in self.runs if run.recorded == name), None)
-        self.shown = (same or self._add(f"{name}, recorded", trace, recorded=name)).number
-        self.goto(worth_seeing(trace))
+        self._show((same or self._add(f"{name}, recorded", trace, recorded=name)).number, worth_seeing(trace))
 
     def start(self, title: str, model: Model, spec: RunSpec, masker: Masker | None) -> None:
         """Begin a run and compute its first step."""
+        self.stop()
         try:
             decoder = Decoder(model, spec, masker.constraint if masker else None, masker)
             decoder.step()
         except _EXPECTED as error:
             self.problem = str(error)
             return
-        self.shown = self._add(title, decoder.trace, decoder=decoder).number
-        self.goto(0)
+        self._show(self._add(title, decoder.trace, decoder=decoder).number, 0)
 
     def forward(self) -> None:
         """To the next step; computes it if the run has none yet."""
         run = self.run
-        if run is None:
+        if run is None or self.busy:
             return
         if self.position + 1 >= len(run.trace.steps) and run.going and run.decoder is not None:
             try:
@@ -153,17 +173,17 @@ class Visit:
                 self.problem = str(error)
                 return
             run.refresh()
-        self.goto(self.position + 1)
+        self._goto(self.position + 1)
 
     def forward_until(self, enough: Callable[[Step], bool]) -> None:
         """To the next step that is `enough`, or to the end; what isn't computed yet is computed by a worker."""
         run = self.run
-        if run is None:
+        if run is None or self.busy:
             return
         ahead = run.trace.steps[self.position + 1 :]
         found = next((step.index for step in ahead if enough(step)), None)
         if found is not None or not run.going or run.decoder is None:
-            self.goto(len(run.trace.steps) - 1 if found is None else found)
+            self._goto(len(run.trace.steps) - 1 if found is None else found)
             return
         decoder = run.decoder
 
@@ -185,15 +205,17 @@ class Visit:
             return
         if run.decoder is not None:
             try:
-                self._branch(run, run.decoder, index, token_id)
+                self._adopt(run, branched(run.decoder, index, token_id), index, run.family)
             except _EXPECTED as error:
                 self.problem = str(error)
             return
 
-        def work(stop: Callable[[], bool]) -> None:
+        def work(stop: Callable[[], bool]) -> Callable[[], None] | None:
             decoder = replayed(run.trace, index, model, masks, stop)
-            if decoder is not None:
-                self._branch(run, decoder, index, token_id)
+            if decoder is None:
+                return None
+            branch = branched(decoder, index, token_id)
+            return lambda: self._adopt(run, branch, index)
 
         self.worker = Worker(work)
 
@@ -209,17 +231,22 @@ class Visit:
                 self.position = len(run.trace.steps) - 1
                 self.selected = ""
         if ended:
-            self.problem, self.worker = self.worker.problem, None
+            self.problem, then, self.worker = self.worker.problem, self.worker.then, None
+            if then is not None:
+                then()
         return ended
 
-    def _branch(self, run: Run, decoder: Decoder, index: int, token_id: int) -> None:
-        branch = decoder.branch(index, token_id)
-        branch.step()
-        family = run.family if run.decoder is decoder else 0
-        self.shown = self._add(
-            f"branch of {run.number} at step {index}", branch.trace, decoder=branch, family=family
-        ).number
-        self.goto(index)
+    def stop(self) -> None:
+        """Cancel the worker, if there is one, and take over what it has done; waits for the token it is at."""
+        if self.worker is not None:
+            self.worker.cancel()
+            self.worker.wait()
+            self.settle()
+
+    def _adopt(self, run: Run, branch: Decoder, index: int, family: int = 0) -> None:
+        """Show `branch`, which leaves `run` at step `index`."""
+        title = f"branch of {run.number} at step {index}"
+        self._show(self._add(title, branch.trace, decoder=branch, family=family).number, index)
 
     def _add(
         self, title: str, trace: Trace, *, recorded: str = "", decoder: Decoder | None = None, family: int = 0
@@ -232,6 +259,13 @@ class Visit:
             if other.family not in alive:
                 other.decoder = None
         return run
+
+
+def branched(decoder: Decoder, index: int, token_id: int) -> Decoder:
+    """The branch of `decoder` at step `index` that takes `token_id`, with that step computed."""
+    branch = decoder.branch(index, token_id)
+    branch.step()
+    return branch
 
 
 def replayed(trace: Trace, steps: int, model: Model, masks: Masks, stop: Callable[[], bool]) -> Decoder | None:

@@ -22,7 +22,7 @@ from visualizations.facts import facts
 from visualizations.notice import notice
 from visualizations.schema_text import schema_text, spans_of
 from visualizations.search import Found, found_tokens
-from visualizations.timeline import steps_table, timeline
+from visualizations.timeline import step_slider, steps_table, timeline
 from visualizations.tokens import prose, token_strip
 
 if TYPE_CHECKING:  # torch comes with it
@@ -117,15 +117,7 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
         made, limit = len(run.trace.steps), run.trace.spec.max_tokens
         st.progress(min(1.0, made / limit), text=f"{made} of at most {limit} tokens")
     elif last > 0:
-        st.session_state["at"] = visit.position
-        st.slider(
-            "Step",
-            0,
-            last,
-            key="at",
-            on_change=lambda: visit.goto(st.session_state["at"]),
-            label_visibility="collapsed",
-        )
+        step_slider(run.trace, visit.position, key="at", on_step=_goes(visit, "at"))
 
 
 def _work(visit: Visit, enough: Callable[[Step], bool]) -> None:
@@ -289,15 +281,16 @@ def heading(visit: Visit) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         if len(visit.runs) > 1:
             titles = {r.number: f"Run {r.number}: {r.title}" for r in visit.runs}
-            st.session_state["shown"] = visit.shown
+            key = f"runs_{visit.shows}"  # another widget once another run is shown: the old one's value may come late
             st.selectbox(
                 "Runs",
                 list(titles),
+                index=list(titles).index(visit.shown),
                 format_func=titles.get,
-                key="shown",
+                key=key,
                 label_visibility="collapsed",
                 width=420,
-                on_change=lambda: visit.show(st.session_state["shown"]),
+                on_change=lambda: visit.show(st.session_state[key]),
                 disabled=visit.busy,
             )
         elif run is not None:

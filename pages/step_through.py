@@ -59,7 +59,7 @@ def start() -> None:
     """A new run of what the fields hold."""
     model, visit = loading().model, st.session_state["visit"]
     spec = _settings.current()
-    if model is None or visit.busy or _settings.problem(spec, model):
+    if model is None or _settings.problem(spec, model):
         return
     visit.start(title_of(spec), model, spec, masks(model)(spec))
     if not visit.problem:

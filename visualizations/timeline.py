@@ -1,4 +1,8 @@
-"""A run over its steps: the mass Z the mask kept at each, the running -ln Z, and a table with one row per step."""
+"""A run over its steps: a slider, the mass Z the mask kept at each, the running -ln Z, a table with a row per step.
+
+They report where a visitor wants to go and hold no value of their own: a value that a browser sends late, with the next
+key, would undo the step that was taken in between.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,13 @@ from visualizations.theme import Callback, register
 from visualizations.tokens import argmax_text, prose, token_text
 
 _chart = register("timeline")
+_slider = register("slider")
 _table = register("steps")
+
+
+def step_slider(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:
+    """A slider over the steps of `trace`; where it is moved to is the step in the component's `.step`."""
+    _slider(key=key, data={"last": len(trace.steps) - 1, "current": position}, on_step_change=on_step)
 
 
 def timeline(trace: Trace, position: int, *, key: str, on_step: Callback) -> None:

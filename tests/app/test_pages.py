@@ -6,11 +6,14 @@ import time
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import pages._model
 from engine.decoding.records import ConstraintSource, RunSpec
-from engine.shipped import shipped_names
+from engine.grammar.sources import compile_source
+from engine.shipped import shipped_names, shipped_trace
 from pages import _link
+from pages._session import never
 from tests.app.conftest import APP, PageModel, notices, opened, sent, wait_for
 
 PAGES = sorted(f"pages/{path.name}" for path in (Path(APP).parent / "pages").glob("[!_]*.py"))
@@ -139,6 +142,49 @@ def test_a_run_is_cancelled(fake_model: PageModel, monkeypatch: pytest.MonkeyPat
     at.run()
     assert visit.run.trace.finish == "cancelled"
     assert 0 < len(visit.run.trace.steps) < 500
+
+
+@pytest.fixture
+def running(fake_model: PageModel, monkeypatch: pytest.MonkeyPatch) -> AppTest:
+    """A page whose worker extends a run of up to 60 tokens, slowly."""
+    extend = fake_model.extend
+    monkeypatch.setattr(fake_model, "extend", lambda *given, **more: (time.sleep(0.02), extend(*given, **more))[1])
+    at = opened(run=_link.pack(RunSpec("Say something.", BOOLEAN, max_tokens=60), 0))
+    at.button(key="to_end").click().run()
+    assert at.session_state["visit"].busy
+    return at
+
+
+def test_keys_pressed_during_a_run_do_not_disturb_it(running: AppTest) -> None:
+    visit = running.session_state["visit"]
+    worker = visit.worker
+    visit.forward()
+    visit.forward_until(never)
+    visit.goto(0)
+    assert visit.worker is worker
+    wait_for(lambda: not worker.busy)
+    running.run()
+    trace = visit.run.trace
+    assert not visit.problem
+    assert trace.finish in ("complete", "limit")
+    assert compile_source(BOOLEAN).check(trace.text.decode()).kind == (
+        "accepted" if trace.finish == "complete" else "incomplete"
+    )
+
+
+def test_another_run_stops_the_one_under_way(running: AppTest) -> None:
+    visit = running.session_state["visit"]
+    first, worker = visit.run, visit.worker
+    name = next(iter(shipped_names()))
+    visit.show_recorded(name, shipped_trace(name))
+    assert not worker.busy
+    assert not visit.busy
+    assert visit.run.recorded == name
+    assert first.trace.finish == "cancelled"
+    visit.show(first.number)
+    visit.forward()
+    assert len(first.trace.steps) == len(first.decoder.trace.steps)
+    assert visit.run is first
 
 
 @pytest.mark.usefixtures("no_model")

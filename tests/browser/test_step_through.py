@@ -138,6 +138,41 @@ def test_the_keyboard_steps(page: Any) -> None:
     shows_step(page, 1)
 
 
+def test_no_key_is_lost_however_fast(page: Any) -> None:
+    ready(page)
+    page.keyboard.press("Home")
+    shows_step(page, 0)
+    page.wait_for_timeout(500)
+    for _ in range(6):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(150)
+    shows_step(page, 6)
+
+
+def test_the_slider_is_dragged_and_has_keys(page: Any) -> None:
+    ready(page)
+    slider = page.get_by_role("slider", name="Step")
+    slider.focus()
+    page.keyboard.press("Home")
+    shows_step(page, 0)
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    shows_step(page, 3)
+    assert slider.get_attribute("aria-valuetext").startswith("step 3 of ")
+
+
+def test_keys_during_a_run_leave_a_valid_object(page: Any) -> None:
+    ready(page)
+    press(page, "start")
+    badge(page, "Live").wait_for(timeout=WAIT)
+    for key in ("e", "ArrowRight", "e", "n", "ArrowRight"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(30)
+    badge(page, "Complete").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.end.current").wait_for(timeout=WAIT)
+    jsonschema.validate(json.loads(output(page)), json.loads(example(EXAMPLE).constraint.text))
+
+
 def test_a_run_is_cancelled_in_the_browser(page: Any) -> None:
     ready(page)
     press(page, "start")
