@@ -19,7 +19,7 @@ from engine.grammar.requests.compile import compile_request
 
 def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Constraint:
     """Compile a source with its options. Raises `ConstraintError` as the `compile_*` functions do."""
-    options: dict[str, Any] = dict(source.options)
+    options: dict[str, Any] = {name: int(v) if v.isdecimal() else v for name, v in source.options}
     if budget is not None:
         options["budget"] = budget
     compilers: dict[SourceKind, Callable[..., Constraint]] = {

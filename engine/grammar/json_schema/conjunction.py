@@ -37,12 +37,13 @@ from engine.grammar.json_schema.clauses import (
 )
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.reading import complex_constants, own_clauses
+from engine.grammar.json_schema.rivals import Rivals
 from engine.grammar.json_schema.simplify import Simplifier
 
 MOST_BRANCHES = 20_000
 """Alternatives of one conjunction beyond which the schema is refused: each costs memory when a value begins."""
 
-MOST_JOINED = 50_000
+MOST_JOINED = 100_000
 """Pairs of alternatives that are joined for one document, all its conjunctions together."""
 
 MOST_SUBSETS = 10
@@ -196,13 +197,12 @@ class Branches:
 
     def _exactly_one(self, schema: Subschema) -> tuple[Conjunction, ...]:
         """One part of a oneOf and none of the others; those that cannot hold beside it need not be denied."""
-        parts = self.document.children(schema, "oneOf")
         own = All(own_clauses(self.document, schema))
+        rivals = Rivals(self.document, schema)
         options: list[Conjunction] = []
-        for index, part in enumerate(parts):
-            others = [other for place, other in enumerate(parts) if place != index]
-            denied = [Denied(other) for other in others if not self.simplifier.disjoint((own, part, other))]
-            options.append((part, *denied))
+        for part in rivals.parts:
+            others = [other for other in rivals.of(part) if not self.simplifier.disjoint((own, part, other))]
+            options.append((part, *map(Denied, others)))
         return tuple(options)
 
     def _conditional(self, schema: Subschema) -> tuple[Conjunction, ...]:
@@ -234,7 +234,7 @@ class Branches:
                     for violation in violations(clause):
                         branches += branch_of(violation)
             elif step.pointer.endswith("/oneOf"):
-                branches += self._not_exactly_one(self.document.children(schema, "oneOf"), above)
+                branches += self._not_exactly_one(schema, above)
             else:
                 branches += self._every([d for option in step.options for d in deny(option)], above, "none")
         for keyword in ("unevaluatedProperties", "unevaluatedItems"):
@@ -242,11 +242,14 @@ class Branches:
                 branches += self._unevaluated_violated(schema, keyword, above)
         return branches
 
-    def _not_exactly_one(self, parts: list[Subschema], above: tuple[Demand, ...]) -> list[Branch]:
-        branches = self._every([Denied(part) for part in parts], above, "none")
-        for one, other in combinations(parts, 2):
-            if not self.simplifier.disjoint((one, other)):
-                branches += self._every((one, other), above, "none")
+    def _not_exactly_one(self, schema: Subschema, above: tuple[Demand, ...]) -> list[Branch]:
+        rivals = Rivals(self.document, schema)
+        branches = self._every([Denied(part) for part in rivals.parts], above, "none")
+        place = {part: index for index, part in enumerate(rivals.parts)}
+        for one in rivals.parts:
+            for other in rivals.of(one):
+                if place[one] < place[other] and not self.simplifier.disjoint((one, other)):
+                    branches += self._every((one, other), above, "none")
         return branches
 
     def _with_unevaluated(self, schema: Subschema, keyword: str, branch: Branch) -> Branch:

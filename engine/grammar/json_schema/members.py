@@ -13,7 +13,7 @@ from itertools import combinations
 
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
-from engine.automaton.terms import UNKNOWN, Captured, Hole, Term
+from engine.automaton.terms import UNKNOWN, Captured, Hole, Term, members_of
 from engine.errors import Origin
 from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.strings import JsonText, spelled, unspelled
@@ -113,7 +113,9 @@ class MembersRule:
 
     def core(self, arena: Arena, args: Progress) -> Term:
         """As few members as must still come, in one of the orders that are allowed."""
-        return self._ending(arena, args, tuple(self._left(args)))
+        if self._is_counted or len(args.met) < self.plan.demands:
+            return self._ending(arena, args, tuple(self._left(args)))
+        return self._plainly(arena, args)
 
     def after(self, arena: Arena, args: Naming, text: Captured) -> Term:
         """After the name of an undeclared member and its quotation mark: its value, then the rest."""
@@ -156,11 +158,16 @@ class MembersRule:
     def _is_counted(self) -> bool:
         return self.plan.low > 0 or self.plan.high is not None
 
+    @cached_property
+    def _required(self) -> int:
+        """The set of the required members."""
+        return sum(1 << index for index, member in enumerate(self.plan.members) if member.required)
+
     def _left(self, args: Progress) -> list[int]:
-        return [index for index in range(len(self.plan.members)) if not args.done >> index & 1]
+        return members_of(~args.done & (1 << len(self.plan.members)) - 1)
 
     def _owed(self, args: Progress) -> list[int]:
-        return [index for index in self._left(args) if self.plan.members[index].required]
+        return members_of(self._required & ~args.done)
 
     def _room(self, args: Progress) -> int | None:
         """How many members may come that are not required; None: any number."""
@@ -262,6 +269,15 @@ class MembersRule:
                     rest = self._ending(arena, self._following(args, index, meets), later)
                     options.append(_written(arena, args, spelled(member.name), value, rest))
         return arena.alt(options)
+
+    def _plainly(self, arena: Arena, args: Progress) -> Term:
+        """The required members that are left and the end, where nothing is counted and all demands are met."""
+        owed = [self.plan.members[index] for index in self._owed(args)]
+        term = arena.literal(b"}")
+        for place, member in reversed(list(enumerate(owed))):
+            before = args if place == 0 else replace(args, started=True)
+            term = _written(arena, before, spelled(member.name), member.values[frozenset()], term)
+        return term
 
     def _is_short(self, args: Progress) -> bool:
         return self._is_counted and args.count < self.plan.low

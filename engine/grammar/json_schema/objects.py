@@ -53,6 +53,7 @@ class _Reader:
         self.branch = branch
         self.place = place
         self.members = branch.all(Members)
+        self.named = [(clause, dict(clause.named)) for clause in self.members]
         self.asked_names = tuple(demand for clause in branch.all(Names) for demand in clause.asked)
         self.demands = branch.all(SomeMember)
         self.patterns = tuple(dict.fromkeys(p for clause in self.members for p, _ in clause.patterns))
@@ -110,7 +111,7 @@ class _Reader:
         if not self.values.string_satisfies(name, self.asked_names):
             return NEVER
         matched = frozenset(p for p in self.patterns if self.values.string_matches(name, p))
-        declared = any(name == n for clause in self.members for n, _ in clause.named)
+        declared = any(name in named for _, named in self.named)
         if self.closed and not declared and not matched:
             return NEVER
         return self._combined(name, matched)
@@ -118,8 +119,8 @@ class _Reader:
     def _combined(self, name: str | None, matched: frozenset[str]) -> Conjunction:
         """What all clauses say of a member by name (None: named by none) and by the patterns that match it."""
         said: list[Demand] = []
-        for clause in self.members:
-            own = [asked for n, asked in clause.named if n == name]
+        for clause, named in self.named:
+            own = [named[name]] if name in named else []
             own += [asked for pattern, asked in clause.patterns if pattern in matched]
             if not own and clause.rest is not None:
                 own = [clause.rest]

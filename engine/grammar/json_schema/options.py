@@ -37,5 +37,5 @@ class Options:
             if allowed and value not in allowed:
                 choices = " or ".join(repr(choice) for choice in allowed)
                 raise ConstraintError(f"The option {field.name} must be {choices}, not {value!r}.")
-        if self.max_whitespace < 1:
-            raise ConstraintError("The option max_whitespace must be at least 1.")
+        if not isinstance(self.max_whitespace, int) or self.max_whitespace < 1:
+            raise ConstraintError("The option max_whitespace must be a whole number, at least 1.")
