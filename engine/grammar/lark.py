@@ -42,7 +42,7 @@ DIRECTIVE = re.compile(r"%([a-z_]*)")
 TEMPLATE_DEFINITION = re.compile(r"[?!]{0,2}_*[a-z][a-z0-9_]*\{")
 STRING = re.compile(r'("(?:\\.|[^"\\\n])*")(i?)')
 RANGE = re.compile(r'[ \t]*\.\.[ \t]*("(?:\\.|[^"\\\n])*")')
-REGEX = re.compile(r"/(?!/)((?:\\.|[^/\\\n])*)/([imslux]*)")
+REGEX = re.compile(r"/(?!/)((?:\\.|[^/\\])*)/([imslux]*)", re.DOTALL)
 TIMES = re.compile(r"~[ \t]*([0-9]{1,18})(?:[ \t]*\.\.[ \t]*([0-9]{1,18}))?")
 ALIAS = re.compile(r"->[ \t]*_*[a-z][a-z0-9_]*")
 IMPORT = re.compile(r"[ \t]*(\.?[a-zA-Z_][\w.]*)[ \t]*(?:->[ \t]*(\w+)|\(([\w\s,]*)\))?")
@@ -65,9 +65,14 @@ def compile_lark(grammar: str, *, start: str = "start", budget: Budget = DEFAULT
     text, and for a grammar without texts; `BudgetError` for one beyond the budget.
     """
     started = time.monotonic()
-    parser = _Parser(Source("grammar", grammar, budget))
+    source = Source("grammar", grammar, budget)
+    parser = _Parser(source)
     parser.read()
-    return compile_rules(parser.grammar(start), started)
+    try:
+        rules = parser.grammar(start)
+    except RecursionError as error:
+        raise source.over_budget(0, "the grammar is nested too deeply: use fewer groups in groups.") from error
+    return compile_rules(rules, started)
 
 
 @cache
@@ -246,6 +251,9 @@ class _Parser:
         return Pattern(any_case(text), start, label=found[0]) if found[2] else Text(text)
 
     def _regex(self, found: re.Match[str]) -> Node:
+        if "\n" in found[1] and "x" not in found[2]:
+            message = "this regex is not closed on its line: close it, or give it the flag x to write it on several."
+            raise self._source.error(found.start(), message)
         node = regex(self._source, found[1], found[2], found.start(1))
         where = self._source.place(found.start())
         if is_lazy(found[1]):
@@ -285,5 +293,5 @@ class _Parser:
         if self._text.startswith('"', self._at):
             return 'a `"` that is never closed on its line'
         if self._text.startswith("/", self._at):
-            return "a `/` that is never closed on its line"
+            return "a `/` that is never closed"
         return repr(self._text[self._at]) if self._at < len(self._text) else "the end"

@@ -64,8 +64,9 @@ def regex(source: Source, pattern: str, flags: str, offset: int) -> ast.Node:
         raise source.error(offset + len(pattern) + 1, "the flag l depends on the machine: leave it out.")
     prefix = "".join(sorted(set(flags) - {"u"}))
     prefix = f"(?{prefix}:" if prefix else ""
+    end = "\n)" if "x" in flags else ")" if prefix else ""  # a comment may end the pattern
     try:
-        return parse_python(f"{prefix}{pattern}{')' if prefix else ''}")
+        return parse_python(prefix + pattern + end)
     except ConstraintError as error:
         at = int(error.pointer) - len(prefix) if error.pointer.isdigit() else 0
         raise source.error(offset + min(max(at, 0), len(pattern)), re.sub(r" at offset \d+", "", str(error))) from error
