@@ -15,6 +15,6 @@ class Budget:
 
     states: int = 200_000
     terms: int = 2_000_000
-    seconds: float = 20.0
+    seconds: float = 10.0
     depth: int = 256
     source_bytes: int = 2_000_000

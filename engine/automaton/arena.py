@@ -53,6 +53,7 @@ class Arena:
         self._table: dict[tuple[Any, ...], Term] = {}
         self.hides_counts = False
         self.formed: dict[tuple[int, int], Term] = {}
+        self.captures = 0
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}
         self._mask_forms: dict[int, Form] = {}
@@ -82,7 +83,12 @@ class Arena:
         count = len(self._table)
         if count >= self.budget.terms:
             raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
-        if count % 256 == 0 and self.deadline is not None and time.monotonic() > self.deadline:
+        if count % 256 == 0:
+            self.check_time()
+
+    def check_time(self) -> None:
+        """Raise `BudgetError` if compiling takes longer than the budget allows."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
             raise BudgetError(
                 f"The constraint takes longer than {self.budget.seconds:g} s to compile. Make it smaller."
             )
@@ -270,6 +276,7 @@ class Arena:
         if language is self.epsilon:
             return self.to_form(rule.after(self, args, text), form)
         key = (Capture, rule, args, language, text, form)
+        self.captures += 1
         return self._intern(key, False, rule=rule, args=args, language=language, text=text, form=form)
 
     def body(self, call: Call) -> Term:

@@ -64,10 +64,32 @@ class Liveness:
         return known
 
     def shortest(self, term: Term) -> Text:
-        """A shortest text that completes the term, None if there is none."""
+        """A shortest text that completes the term, None if there is none.
+
+        Where texts are captured, the next ones may not equal them: then each in turn is as short as it can be.
+        """
+        found = b""
+        plan = self.planned(term)
+        while plan and self.arena.captures:
+            byte, term = self._step(term, plan[:1])
+            found += byte
+            plan = self.planned(term)
+        return None if plan is None else found + plan
+
+    def planned(self, term: Term) -> Text:
+        """Like `shortest`, but without regard to what captured texts rule out: never longer."""
         if term.id not in self._shortest:
             self._least(term, self._shortest, self._text, None)
         return self._shortest[term.id]
+
+    def _step(self, term: Term, byte: bytes) -> tuple[bytes, Term]:
+        """A byte of a plan, or where it cannot be read the one after which least remains; with what remains."""
+        moves = self.arena.moves(term, byte_set(byte))
+        if moves and self.alive(moves[0][1]):
+            return byte, moves[0][1]
+        onward = [(members, rest) for members, rest in self.arena.moves(term, self.alphabet) if self.alive(rest)]
+        members, rest = min(onward, key=lambda move: len(self.planned(move[1]) or b""))
+        return _pleasant(members) or b"", rest
 
     def _least(
         self,
@@ -127,7 +149,8 @@ class Liveness:
         if term.nullable or isinstance(term, Uncertain):
             return True
         if isinstance(term, Seq):
-            return all(ask(part) for part in _spine(term))
+            # All are asked even if the first is not alive (yet): so that all calls below are discovered at once.
+            return all([ask(part) for part in _spine(term)])
         if isinstance(term, Alt):
             return any(ask(member) for member in term.members)
         if isinstance(term, (Tag, Repeat)):
@@ -148,7 +171,7 @@ class Liveness:
         if term.nullable:
             return b""
         if isinstance(term, Seq):
-            return _joined(ask(part) for part in _spine(term))
+            return _joined([ask(part) for part in _spine(term)])
         if isinstance(term, Alt):
             texts = [text for text in map(ask, term.members) if text is not None]
             return min(texts, key=lambda text: (len(text), text), default=None)
@@ -296,7 +319,7 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
     """Up to `limit` different texts of a term, the shortest first; fewer only if there are no more."""
     found: list[bytes] = []
     ticket = count()  # terms do not compare
-    best = liveness.shortest(term)
+    best = liveness.planned(term)
     pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
     while pending and len(found) < limit:
         _, _, text, rest = heappop(pending)
@@ -306,7 +329,7 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
         if rest.nullable:
             heappush(pending, (len(text), next(ticket), text, None))
         for members, after in liveness.arena.moves(rest, liveness.alphabet):
-            best = liveness.shortest(after)
+            best = liveness.planned(after)
             if best is not None:
                 for byte in sorted(members_of(members), key=PLEASANT.index)[: limit - len(found)]:
                     longer = text + bytes([byte])

@@ -7,7 +7,7 @@ A value is asked to satisfy a conjunction of demands: subschemas, their denials,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Literal
@@ -67,12 +67,13 @@ def _asks_nothing(demand: Demand) -> bool:
 class Branches:
     """Expands the conjunctions of one document.
 
-    The simplifier may say that no value satisfies a conjunction; then the branches of a `oneOf` need not deny each
+    `check_time` raises `BudgetError` when compiling has taken too long. The simplifier may say that no value satisfies a conjunction; then the branches of a `oneOf` need not deny each
     other. It may always say that it does not know.
     """
 
-    def __init__(self, document: Document, simplifier: Simplifier) -> None:
+    def __init__(self, document: Document, simplifier: Simplifier, check_time: Callable[[], None]) -> None:
         self.document = document
+        self.check_time = check_time
         self.simplifier = simplifier
         self._expanded: dict[tuple[Demand, Annotate], list[Branch]] = {}
         self._of: dict[Conjunction, list[Branch]] = {}
@@ -201,6 +202,7 @@ class Branches:
         rivals = Rivals(self.document, schema)
         options: list[Conjunction] = []
         for part in rivals.parts:
+            self.check_time()
             others = [other for other in rivals.of(part) if not self.simplifier.disjoint((own, part, other))]
             options.append((part, *map(Denied, others)))
         return tuple(options)
@@ -292,6 +294,7 @@ class Branches:
                 if kinds:
                     result.append(Branch(clauses or (), kinds, one.evaluated | other.evaluated))
             self._joined += len(right)
+            self.check_time()
             if len(result) > MOST_BRANCHES or self._joined > MOST_JOINED:
                 schema = demand.schema if isinstance(demand, Denied) else demand
                 pointer = schema.pointer if isinstance(schema, Subschema) else ""

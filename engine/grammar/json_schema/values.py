@@ -95,7 +95,7 @@ class Values:
         self.options = options
         self.arena = arena
         self.liveness = Liveness(arena)
-        self.branches = Branches(document, Simplifier(self._disjoint, self.string_satisfies))
+        self.branches = Branches(document, Simplifier(self._disjoint, self.string_satisfies), arena.check_time)
         self.layout = Layout.of(arena, options)
         self.text = JsonText(arena, options.spelling)
         self.numbers = NumberText(arena, options.spelling)
