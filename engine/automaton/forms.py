@@ -1,8 +1,8 @@
 """Forms: the same term seen as a run, a picture or a mask needs it.
 
 A run keeps every owner and every captured text. A picture forgets captured texts and large counters, so that open
-objects and long strings have few states. A mask forgets owners too, and does not tell apart counters farther from their bounds than the longest
-token: states that differ in nothing else share their mask.
+objects and long strings have few states. A mask forgets owners too, and does not tell apart counters farther from their
+bounds than the longest token: states that differ in nothing else share their mask.
 """
 
 from __future__ import annotations

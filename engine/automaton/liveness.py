@@ -150,7 +150,8 @@ class Liveness:
             return True
         if isinstance(term, Seq):
             # All are asked even if the first is not alive (yet): so that all calls below are discovered at once.
-            return all([ask(part) for part in _spine(term)])
+            answers = [ask(part) for part in _spine(term)]
+            return all(answers)
         if isinstance(term, Alt):
             return any(ask(member) for member in term.members)
         if isinstance(term, (Tag, Repeat)):
