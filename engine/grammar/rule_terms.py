@@ -75,7 +75,7 @@ class RuleTerms:
         self._bodies = bodies
         self._calls = {name: arena.call(GrammarRule(self, name)) for name in bodies}
         self._small = {name for name, body in bodies.items() if name != grammar.start and _is_small(body)}
-        self._labels = {name for name in self._small if not isinstance(bodies[name], Text)}
+        self._labels = {name for name in self._small if _is_token(bodies[name])}
         self._nullable = rules_that_hold(bodies, leaf=False)
         starts = {name: tuple(_left_refs(body, self._nullable)) for name, body in bodies.items()}
         self._cycles = {name: cycle for cycle in components(starts) for name in cycle}
@@ -246,6 +246,13 @@ def _is_small(body: Node) -> bool:
         seen += 1
         pending.extend(children(node))
     return not pending
+
+
+def _is_token(body: Node) -> bool:
+    """Whether a small rule is called by its name while it is read: not if it is one text, or holds named terminals."""
+    if isinstance(body, Pattern):
+        return not body.owner
+    return not isinstance(body, Text) and all(isinstance(part, Text) or _is_token(part) for part in children(body))
 
 
 def holds(node: Node, rules: Collection[str], leaf: bool) -> bool:
