@@ -16,7 +16,7 @@ from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.budget import Budget
 from engine.errors import BudgetError, Origin
-from engine.grammar.json_schema.numbers import NumberFacts, NumberText
+from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText
 
 Spelling = Literal["plain", "any"]
 SPELLINGS: tuple[Spelling, ...] = ("plain", "any")

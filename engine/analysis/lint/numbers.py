@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from engine.analysis.lint.subject import Subject, constants
 from engine.findings import Finding
 from engine.grammar.json_schema.clauses import NUMBERS, Bound, Multiple
-from engine.grammar.json_schema.numbers import NumberFacts, plain_decimal
+from engine.grammar.json_schema.numbers.text import NumberFacts, plain_decimal
 from engine.grammar.json_schema.values import number_facts
 
 MOST_COUNTED = 1_000

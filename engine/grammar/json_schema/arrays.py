@@ -27,7 +27,7 @@ from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
 from engine.grammar.json_schema.domain import MANY, Domain, can_differ
 from engine.grammar.json_schema.items import ArrayPlan, Counted, Item, ItemsRule, Progress
-from engine.grammar.json_schema.numbers import check_length, plain_decimal
+from engine.grammar.json_schema.numbers.text import check_length, plain_decimal
 from engine.grammar.json_schema.reading import constant
 
 if TYPE_CHECKING:

@@ -67,8 +67,8 @@ def _asks_nothing(demand: Demand) -> bool:
 class Branches:
     """Expands the conjunctions of one document.
 
-    `check_time` raises `BudgetError` when compiling has taken too long. The simplifier may say that no value satisfies a
-    conjunction; then the branches of a `oneOf` need not deny each other. It may always say that it does not know.
+    `check_time` raises `BudgetError` when compiling has taken too long. The simplifier may say that no value satisfies
+    a conjunction; then the branches of a `oneOf` need not deny each other. It may always say that it does not know.
     """
 
     def __init__(self, document: Document, simplifier: Simplifier, check_time: Callable[[], None]) -> None:

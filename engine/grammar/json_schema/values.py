@@ -37,7 +37,7 @@ from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.domain import MANY, Domain
 from engine.grammar.json_schema.formats import format_term
 from engine.grammar.json_schema.layout import Layout
-from engine.grammar.json_schema.numbers import NumberFacts, NumberText
+from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText
 from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.simplify import Simplifier

@@ -12,10 +12,17 @@ from dataclasses import dataclass
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term, byte_set
-from engine.grammar.json_schema.digits import Digits
-from engine.grammar.json_schema.multiples import Modulus, Residue, first_digits, most_zeros, residue, zeros_needed
-from engine.grammar.json_schema.number_rule import NumberRule, Owner, Phase, Prefix
-from engine.grammar.json_schema.spans import Cells, Decades, Spans, clipped
+from engine.grammar.json_schema.numbers.digits import Digits
+from engine.grammar.json_schema.numbers.multiples import (
+    Modulus,
+    Residue,
+    first_digits,
+    most_zeros,
+    residue,
+    zeros_needed,
+)
+from engine.grammar.json_schema.numbers.rule import NumberRule, Owner, Phase, Prefix
+from engine.grammar.json_schema.numbers.spans import Cells, Decades, Spans, clipped
 
 MOST_DIGITS = 20
 """Digits of a mantissa before its point and, where multiples matter, from its point to its last digit other than 0."""

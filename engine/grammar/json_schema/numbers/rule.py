@@ -11,9 +11,9 @@ from typing import Generic, NamedTuple, TypeVar
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Captured, Term
 from engine.errors import Origin
-from engine.grammar.json_schema.digits import Digits
-from engine.grammar.json_schema.multiples import Modulus
-from engine.grammar.json_schema.spans import Decades
+from engine.grammar.json_schema.numbers.digits import Digits
+from engine.grammar.json_schema.numbers.multiples import Modulus
+from engine.grammar.json_schema.numbers.spans import Decades
 
 
 class Owner(NamedTuple):

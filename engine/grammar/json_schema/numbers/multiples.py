@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import count
 from math import gcd, lcm
 
-from engine.grammar.json_schema.spans import Cells, Spans
+from engine.grammar.json_schema.numbers.spans import Cells, Spans
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term, byte_range, byte_set
-from engine.grammar.json_schema.spans import EVERYTHING, Cells, Spans, clipped, holds, mirrored, united, window
+from engine.grammar.json_schema.numbers.spans import EVERYTHING, Cells, Spans, clipped, holds, mirrored, united, window
 
 CHUNK = 24
 

@@ -15,12 +15,12 @@ from typing import Literal
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term
 from engine.errors import BudgetError, Origin
-from engine.grammar.json_schema.digits import Digits
-from engine.grammar.json_schema.multiples import Modulus, joined, left_over, multiples_in
-from engine.grammar.json_schema.number_rule import Owner
-from engine.grammar.json_schema.positional import Positional
-from engine.grammar.json_schema.scientific import MOST_DIGITS, Scientific
-from engine.grammar.json_schema.spans import Decades, Spans, clipped, holds, mirrored, on_grid
+from engine.grammar.json_schema.numbers.digits import Digits
+from engine.grammar.json_schema.numbers.multiples import Modulus, joined, left_over, multiples_in
+from engine.grammar.json_schema.numbers.positional import Positional
+from engine.grammar.json_schema.numbers.rule import Owner
+from engine.grammar.json_schema.numbers.scientific import MOST_DIGITS, Scientific
+from engine.grammar.json_schema.numbers.spans import Decades, Spans, clipped, holds, mirrored, on_grid
 
 LONGEST_CONSTANT = 2_000
 """Digits of a constant or bound beyond which it is refused: 1e999999999 is a short way to ask for a gigabyte."""

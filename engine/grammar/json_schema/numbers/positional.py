@@ -12,10 +12,10 @@ from math import gcd
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term, byte_set
-from engine.grammar.json_schema.digits import Digits
-from engine.grammar.json_schema.multiples import Modulus, first_digits, residue
-from engine.grammar.json_schema.number_rule import NumberRule, Owner, Phase, Prefix
-from engine.grammar.json_schema.spans import Decades, holds, united
+from engine.grammar.json_schema.numbers.digits import Digits
+from engine.grammar.json_schema.numbers.multiples import Modulus, first_digits, residue
+from engine.grammar.json_schema.numbers.rule import NumberRule, Owner, Phase, Prefix
+from engine.grammar.json_schema.numbers.spans import Decades, holds, united
 
 
 @dataclass(frozen=True, slots=True)
