@@ -56,5 +56,7 @@ def places(source: ConstraintSource) -> dict[str, tuple[int, int]]:
 
 def said(error: ConstraintError) -> str:
     """The error as one message that names the place."""
-    message = str(error)
-    return message if not error.pointer or error.pointer in message else f"{error.pointer}: {message}"
+    message, place = str(error), error.pointer
+    if not place or (place in message and not place.isdigit()) or f"offset {place}" in message:
+        return message
+    return f"Offset {place}: {message}" if place.isdigit() else f"{place}: {message}"

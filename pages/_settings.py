@@ -43,6 +43,13 @@ OPTIONS = {
         "Where `additionalProperties` is absent. `open`: allowed, as the specification says; `closed`: not",
     ),
 }
+BOUNDS: dict[str, tuple[float, float]] = {
+    "temperature": (0.0, 2.0),
+    "top_k": (0, 1000),
+    "top_p": (0.01, 1.0),
+    "seed": (0, 2**31 - 1),
+    "max_tokens": (1, 2048),
+}
 DEFAULTS: dict[str, Any] = {
     "prompt": "",
     "chat_template": True,
@@ -89,18 +96,31 @@ def current() -> RunSpec:
     """The spec the fields hold now. What a browser may send beyond a field's bounds is cut to them."""
     state = st.session_state
     sampler = Sampler(
-        temperature=_within(state["temperature"], 0.0, 2.0),
-        top_k=int(_within(state["top_k"], 0, 1000)),
-        top_p=_within(state["top_p"], 0.01, 1.0),
-        seed=int(_within(state["seed"], 0, 2**31 - 1)),
+        temperature=_within("temperature"),
+        top_k=int(_within("top_k")),
+        top_p=_within("top_p"),
+        seed=int(_within("seed")),
     )
     return RunSpec(
         prompt=state["prompt"],
         constraint=_source(),
         chat_template=bool(state["chat_template"]),
         sampler=sampler,
-        max_tokens=int(_within(state["max_tokens"], 1, 2048)),
+        max_tokens=int(_within("max_tokens")),
     )
+
+
+def beyond(spec: RunSpec) -> str:
+    """Why the fields cannot hold `spec`, "" if they can."""
+    if spec.constraint is not None and spec.constraint.kind not in KINDS:
+        return f"its constraint is of the kind {spec.constraint.kind}, which this page has no field for."
+    sampler = spec.sampler
+    given = {"temperature": sampler.temperature, "top_k": sampler.top_k, "top_p": sampler.top_p, "seed": sampler.seed}
+    for name, value in (given | {"max_tokens": spec.max_tokens}).items():
+        low, high = BOUNDS[name]
+        if not low <= value <= high:
+            return f"{name} is {value:.16g}; this page takes {low:.16g} to {high:.16g}."
+    return ""
 
 
 def problem(spec: RunSpec, model: Model | None) -> str:
@@ -190,13 +210,15 @@ def _constraint_fields(model: Model | None) -> None:
 
 def _sampler_fields() -> None:
     with st.expander("Sampler and length"):
-        st.slider("Temperature (0 is greedy)", 0.0, 2.0, step=0.05, key="temperature", persist_state="session")
+        st.slider(
+            "Temperature (0 is greedy)", *BOUNDS["temperature"], step=0.05, key="temperature", persist_state="session"
+        )
         with st.container(horizontal=True):
-            st.number_input("Top-k (0: off)", 0, 1000, key="top_k", persist_state="session")
-            st.number_input("Top-p", 0.01, 1.0, step=0.05, key="top_p", persist_state="session")
+            st.number_input("Top-k (0: off)", *BOUNDS["top_k"], key="top_k", persist_state="session")
+            st.number_input("Top-p", *BOUNDS["top_p"], step=0.05, key="top_p", persist_state="session")
         with st.container(horizontal=True):
-            st.number_input("Seed", 0, 2**31 - 1, key="seed", persist_state="session")
-            st.number_input("Token limit", 1, 2048, key="max_tokens", persist_state="session")
+            st.number_input("Seed", *BOUNDS["seed"], key="seed", persist_state="session")
+            st.number_input("Token limit", *BOUNDS["max_tokens"], key="max_tokens", persist_state="session")
 
 
 def _source() -> ConstraintSource | None:
@@ -208,5 +230,7 @@ def _source() -> ConstraintSource | None:
     return ConstraintSource(kind, state[kind], options)
 
 
-def _within(value: float | None, low: float, high: float) -> float:
+def _within(name: str) -> float:
+    """The field's value, cut to its bounds."""
+    value, (low, high) = st.session_state[name], BOUNDS[name]
     return low if value is None else min(high, max(low, value))

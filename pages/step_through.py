@@ -34,6 +34,8 @@ def open_link(parameter: str) -> None:
     """Fill the fields from a link; the run itself waits for the model."""
     try:
         spec, step = _link.unpack(parameter)
+        if beyond := _settings.beyond(spec):
+            raise _link.LinkError(f"The run of this link can't be made here: {beyond}")
     except _link.LinkError as error:
         st.session_state["link_problem"] = str(error)
         show_example()

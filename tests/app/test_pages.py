@@ -9,7 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import pages._model
-from engine.decoding.records import ConstraintSource, RunSpec
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler
 from engine.grammar.sources import compile_source
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link
@@ -195,6 +195,26 @@ def test_a_damaged_link_says_so(parameter: str) -> None:
     at = opened(run=parameter)
     assert not at.exception
     assert "link" in notices(at)
+    assert at.session_state["visit"].run is not None
+
+
+@pytest.mark.usefixtures("no_model")
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        (RunSpec("Hi.", None, max_tokens=50_000), "max_tokens is 50000; this page takes 1 to 2048"),
+        (RunSpec("Hi.", None, sampler=Sampler(50.0)), "temperature is 50; this page takes 0 to 2"),
+        (RunSpec("Hi.", None, sampler=Sampler(1.0, 10_000, 0.5, 1)), "top_k is 10000"),
+        (RunSpec("Hi.", None, sampler=Sampler(1.0, 1, 0.001, 1)), "top_p is 0.001"),
+        (RunSpec("Hi.", None, sampler=Sampler(1.0, 1, 0.5, 2**53 - 1)), "seed is 9007199254740991"),
+        (RunSpec("Hi.", ConstraintSource("gbnf", 'root ::= "a"')), "gbnf"),
+    ],
+    ids=["tokens", "temperature", "top_k", "top_p", "seed", "kind"],
+)
+def test_a_link_beyond_the_fields_says_so(spec: RunSpec, said: str) -> None:
+    at = opened(run=_link.pack(spec, 0))
+    assert not at.exception
+    assert said in notices(at)
     assert at.session_state["visit"].run is not None
 
 
