@@ -2,8 +2,9 @@
 
 Read as llama.cpp's own parser does, with two additions that the report names where they occur: names may hold an
 underscore, and a rule may go on with `|` on its next line, as xgrammar and SGLang allow. What llama.cpp refuses to keep
-its own work small is accepted: left recursion and long repetitions. A `<token>` asks for a vocabulary, which a
-constraint does not have: refused.
+its own work small is accepted: left recursion and long repetitions. What it takes though it can only be a slip is
+refused: a rule defined twice (it keeps the last), an empty class, a range that ends before it begins. A `<token>` asks
+for a vocabulary, which a constraint does not have: refused too.
 """
 
 from __future__ import annotations
