@@ -14,9 +14,9 @@ from engine.budget import Budget
 from engine.constraint import Constraint, Report, Verdict
 from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.choices import compile_choices
-from engine.grammar.gbnf import compile_gbnf
+from engine.grammar.ebnf.gbnf import compile_gbnf
+from engine.grammar.ebnf.lark import compile_lark
 from engine.grammar.json_schema.compile import compile_json_schema
-from engine.grammar.lark import compile_lark
 from engine.grammar.regex.compile import compile_regex
 from engine.grammar.requests.compile import compile_request
 from engine.grammar.sources import compile_source

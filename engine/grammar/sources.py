@@ -9,10 +9,10 @@ from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource, SourceKind
 from engine.errors import ConstraintError
-from engine.grammar.gbnf import compile_gbnf
+from engine.grammar.ebnf.gbnf import compile_gbnf
+from engine.grammar.ebnf.lark import compile_lark
 from engine.grammar.json_schema import source as json_source
 from engine.grammar.json_schema.compile import compile_json_schema
-from engine.grammar.lark import compile_lark
 from engine.grammar.regex.compile import compile_regex
 from engine.grammar.requests.compile import compile_request
 

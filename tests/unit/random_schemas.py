@@ -1,7 +1,7 @@
 """Random schemas and instances that have a chance to meet: few names, few values, every keyword that is enforced.
 
-A recursive schema refers to itself only below `properties`, `items` and the like, so that the meaning of every schema is
-defined. Numbers are multiples of 1/4, which floats, and so the oracle, get right.
+A recursive schema refers to itself only below `properties`, `items` and the like, so that every schema has a meaning;
+numbers are multiples of 1/4, which floats, and so the oracle, get right.
 """
 
 from __future__ import annotations

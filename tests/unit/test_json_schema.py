@@ -198,3 +198,35 @@ def test_budgets() -> None:
     assert compile_json_schema(deep).check(text).kind == "accepted"
     with pytest.raises(BudgetError):
         compile_json_schema(deep, budget=Budget(depth=50))
+
+
+@pytest.mark.parametrize("spelling", ["plain", "any"])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer"},
+        {"type": "number"},
+        {"multipleOf": 0.01, "type": "number"},
+        {"minimum": 1, "type": "integer"},
+    ],
+)
+def test_a_number_is_json(schema: Any, spelling: Any) -> None:
+    constraint = compile_json_schema(schema, spelling=spelling)
+    for text in (
+        "2.",
+        "10.",
+        "1.e5",
+        "1e",
+        "1e+",
+        "-",
+        "01",
+        "+1",
+        ".5",
+        "-.5",
+        "1.5.",
+        "0x1",
+        "1_0",
+        "NaN",
+        "Infinity",
+    ):
+        assert constraint.check(text).kind != "accepted", text

@@ -7,7 +7,7 @@ import pytest
 
 from engine import BudgetError, ConstraintError, Origin, compile_lark
 from engine.constraint import Constraint
-from engine.grammar.grammars import LARK_EXAMPLES, GrammarExample
+from engine.grammar.ebnf.grammars import LARK_EXAMPLES, GrammarExample
 
 
 def accepts(constraint: Constraint, text: str) -> bool:

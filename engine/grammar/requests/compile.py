@@ -15,11 +15,11 @@ from engine.errors import ConstraintError, Origin
 from engine.findings import Finding
 from engine.grammar.charset import ALL, utf8
 from engine.grammar.choices import compile_choices
-from engine.grammar.gbnf import compile_gbnf
+from engine.grammar.ebnf.gbnf import compile_gbnf
+from engine.grammar.ebnf.lark import compile_lark
 from engine.grammar.json_schema import source
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.json_schema.options import Options
-from engine.grammar.lark import compile_lark
 from engine.grammar.regex.compile import compile_regex
 from engine.grammar.requests import schemas
 from engine.grammar.requests.found import (

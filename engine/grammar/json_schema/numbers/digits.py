@@ -72,7 +72,7 @@ class Digits:
         """Likewise, but only the points of the scale."""
         points: Spans = tuple((first and first // 2, end and end // 2) for first, end in cells)
         unit = 10**scale
-        fraction = self.arena.seq(self.point, self._grid(scale, True))
+        fraction = self.arena.seq(self.point, self._grid(scale, False))
         whole = self.arena.seq(self.naturals(_covered(points, unit)), self.optional(fraction))
         return self._with_cut(whole, points, unit, lambda inside: self._block(scale, inside, 1, self._grid, False))
 

@@ -11,10 +11,10 @@ from functools import cache
 
 from engine.errors import ConstraintError
 from engine.grammar.charset import CharSet
+from engine.grammar.ebnf.rules import Node, Pattern, Ref, Repetition, Series, Source, Text, children, refs, unknown
+from engine.grammar.ebnf.terms import components
 from engine.grammar.regex import ast
 from engine.grammar.regex.python import parse_python
-from engine.grammar.rule_terms import components
-from engine.grammar.rules import Node, Pattern, Ref, Repetition, Series, Source, Text, children, refs, unknown
 
 LARGEST = 20_000
 """Nodes of a terminal with all it is composed of."""

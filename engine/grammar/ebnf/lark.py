@@ -17,8 +17,8 @@ from pathlib import Path
 from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.grammar.charset import CharSet
-from engine.grammar.compile_rules import compile_rules
-from engine.grammar.lark_terminals import (
+from engine.grammar.ebnf.compile import compile_rules
+from engine.grammar.ebnf.lark_terminals import (
     Terminals,
     any_case,
     has_conditions,
@@ -27,9 +27,21 @@ from engine.grammar.lark_terminals import (
     regex,
     unquoted,
 )
+from engine.grammar.ebnf.rules import (
+    Body,
+    Choice,
+    Grammar,
+    Node,
+    Pattern,
+    Ref,
+    Repetition,
+    Series,
+    Source,
+    Text,
+    unknown,
+)
+from engine.grammar.ebnf.terms import IGNORED
 from engine.grammar.regex import ast
-from engine.grammar.rule_terms import IGNORED
-from engine.grammar.rules import Body, Choice, Grammar, Node, Pattern, Ref, Repetition, Series, Source, Text, unknown
 
 DEFAULT_BUDGET = Budget()
 COMMON = Path(__file__).with_name("grammars") / "common.lark"

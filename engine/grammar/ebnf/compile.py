@@ -9,8 +9,8 @@ from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.constraint import Constraint, Report
 from engine.errors import BudgetError, ConstraintError
-from engine.grammar.rule_terms import RuleTerms, rules_that_hold
-from engine.grammar.rules import Grammar, refs, unknown
+from engine.grammar.ebnf.rules import Grammar, refs, unknown
+from engine.grammar.ebnf.terms import RuleTerms, rules_that_hold
 
 
 def compile_rules(grammar: Grammar, started: float) -> Constraint:

@@ -15,9 +15,9 @@ import time
 from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.grammar.charset import ALL, LAST, SURROGATES, CharSet
-from engine.grammar.compile_rules import compile_rules
+from engine.grammar.ebnf.compile import compile_rules
+from engine.grammar.ebnf.rules import Body, Grammar, Node, Pattern, Ref, Series, Source, Text
 from engine.grammar.regex.ast import Chars
-from engine.grammar.rules import Body, Grammar, Node, Pattern, Ref, Series, Source, Text
 
 DEFAULT_BUDGET = Budget()
 

@@ -15,10 +15,10 @@ from engine.automaton.arena import Arena
 from engine.automaton.terms import Alt, Captured, Seq, Term
 from engine.errors import Origin
 from engine.grammar.charset import utf8
+from engine.grammar.ebnf.rules import Choice, Grammar, Node, Pattern, Ref, Repetition, Series, Text, children, refs
 from engine.grammar.regex.ast import Chars
 from engine.grammar.regex.ast import Node as RegexNode
 from engine.grammar.regex.lower import lower
-from engine.grammar.rules import Choice, Grammar, Node, Pattern, Ref, Repetition, Series, Text, children, refs
 
 COPIED_NODES = 50
 """A rule that refers to no other and is not larger is written into the rules that use it."""
