@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
+from engine.grammar.ebnf.grammars import LARK_EXAMPLES
 
 GREEDY = Sampler()
 
@@ -32,6 +33,10 @@ class Example:
 def _schema(schema: dict[str, Any], **options: str) -> ConstraintSource:
     text = json.dumps(schema, indent=2, ensure_ascii=False)
     return ConstraintSource("json_schema", text, tuple((dict(OPTIONS) | options).items()))
+
+
+def _grammar(name: str) -> ConstraintSource:
+    return ConstraintSource("lark", next(example.text for example in LARK_EXAMPLES if example.name == name))
 
 
 def _object(properties: dict[str, Any], required: list[str] | None = None, **more: Any) -> dict[str, Any]:
@@ -214,6 +219,26 @@ EXAMPLES: tuple[Example, ...] = (
         "One emoji is several tokens: after its first bytes the mask leaves nothing but continuation bytes.",
         "Answer with emoji only: how does a birthday party feel?",
         ConstraintSource("regex", r"[😀-🙏🎁-🎉]{3}"),
+    ),
+    Example(
+        "SQL (grammar)",
+        "Rules that call each other need a stack: watch which rule speaks, and the keywords that tokens write whole.",
+        "Write a SQL query for the names of all customers older than 30, sorted by name.",
+        _grammar("sql_select"),
+    ),
+    Example(
+        "Arithmetic (grammar)",
+        "A left-recursive grammar, ambiguous to the eye and not to the automaton: brackets must be closed again.",
+        "Write the sum of the squares of a and b as a formula.",
+        _grammar("arithmetic"),
+        max_tokens=48,
+    ),
+    Example(
+        "Log line (grammar)",
+        "A wire format, exact to the byte: one space between pairs and nothing else.",
+        "Write a log line for a full disk as key=value pairs: time, level, disk and free space.",
+        _grammar("key_value"),
+        max_tokens=64,
     ),
 )
 

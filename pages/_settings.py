@@ -20,7 +20,13 @@ if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 MAX_PROMPT = 100_000  # characters; longer ones are refused before they are tokenised
-KINDS = {"json_schema": "Schema", "regex": "Regex", "none": "None"}
+KINDS = {"json_schema": "Schema", "regex": "Regex", "lark": "Grammar", "none": "None"}
+LABELS = {
+    "json_schema": "Schema",
+    "regex": "Pattern (Python dialect, matches the whole output)",
+    "lark": "Grammar (a subset of Lark's EBNF)",
+}
+HEIGHTS = {"json_schema": 220, "regex": 88, "lark": 220}
 OPTIONS = {
     "key_order": (
         "Key order",
@@ -56,6 +62,7 @@ DEFAULTS: dict[str, Any] = {
     "kind": "json_schema",
     "json_schema": "",
     "regex": "",
+    "lark": "",
     "key_order": "schema",
     "whitespace": "spaced",
     "spelling": "plain",
@@ -199,8 +206,7 @@ def _constraint_fields(model: Model | None) -> None:
     if kind == "none":
         st.caption("A free run, to compare with: every token is allowed.")
         return
-    label = "Schema" if kind == "json_schema" else "Pattern (Python dialect, matches the whole output)"
-    st.text_area(label, key=kind, height=220 if kind == "json_schema" else 88, persist_state="session")
+    st.text_area(LABELS[kind], key=kind, height=HEIGHTS[kind], persist_state="session")
     notice(constraint_problem(_source(), model), key="constraint_problem")
     if kind == "json_schema":
         with st.expander("Schema options"):
@@ -223,7 +229,7 @@ def _sampler_fields() -> None:
 
 def _source() -> ConstraintSource | None:
     state = st.session_state
-    kind: Literal["json_schema", "regex", "none"] = state["kind"]
+    kind: Literal["json_schema", "regex", "lark", "none"] = state["kind"]
     if kind == "none":
         return None
     options = tuple((name, state[name]) for name in OPTIONS) if kind == "json_schema" else ()

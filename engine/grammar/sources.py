@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,12 @@ from engine.grammar.json_schema import source as json_source
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.regex.compile import compile_regex
 from engine.grammar.requests.compile import compile_request
+
+RULES: dict[SourceKind, re.Pattern[str]] = {
+    "lark": re.compile(r"^[?!]*(\w+)(?:\.-?\d+)?[ \t]*:", re.MULTILINE),
+    "gbnf": re.compile(r"^([\w-]+)[ \t]*::=", re.MULTILINE),
+}
+"""How the definition of a rule begins, by kind of grammar."""
 
 
 def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Constraint:
@@ -40,9 +47,16 @@ def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Co
 def spans(source: ConstraintSource) -> dict[str, tuple[int, int]]:
     """Where the parts that origins name stand in the text: pointer to (start, end) in code points.
 
-    For a JSON Schema and for a request, members stand with their name. The pointers of a regex are spans themselves and
-    those of a grammar rule names: for these this is empty, as for a text that is no JSON.
+    For a JSON Schema and for a request, members stand with their name; for a grammar, rules do. The pointers of a regex
+    are spans themselves: for it this is empty, as for a text that is no JSON.
     """
+    if source.kind in RULES:
+        starts = [(match[1], match.start()) for match in RULES[source.kind].finditer(source.text)]
+        ends = [*(start for _, start in starts[1:]), len(source.text)]
+        return {
+            name: (start, start + len(source.text[start:end].rstrip()))
+            for (name, start), end in zip(starts, ends, strict=True)
+        }
     if source.kind not in ("json_schema", "request"):
         return {}
     try:
