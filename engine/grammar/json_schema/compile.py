@@ -22,6 +22,11 @@ from engine.grammar.json_schema.values import Values
 
 DEFAULT_BUDGET = Budget()
 
+CLOSING = frozenset(
+    ("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "not")
+)
+"""Keywords under which false is no mistake."""
+
 
 def compile_json_schema(
     schema: dict[str, Any] | bool | str,
@@ -78,9 +83,10 @@ def _notes(document: Document, values: Values) -> tuple[str, ...]:
 
 
 def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> tuple[str, ...]:
+    """The parts that no value satisfies by themselves; a false that only closes an object or array is meant so."""
     with automaton.lock:
         dead = [s for s in document.reachable if not values.liveness.alive(values.of(conjunction(s), s.pointer))]
-    return tuple(schema.pointer for schema in dead)
+    return tuple(s.pointer for s in dead if not (s.value is False and s.pointer.rpartition("/")[2] in CLOSING))
 
 
 def _meet_alternatives(document: Document, values: Values) -> None:
