@@ -55,6 +55,8 @@ def show_example() -> None:
         st.session_state["visit"].show_recorded(example.name, shipped_trace(example.name))
     elif loading().model is not None:
         start()
+    else:
+        st.session_state["visit"].problem = "No trace of this example is recorded: it runs as soon as there is a model."
 
 
 def start() -> None:

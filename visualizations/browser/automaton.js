@@ -32,8 +32,8 @@ function state(s, data) {
   return g
 }
 
-function pick(node, label, go) {
-  node.setAttribute("tabindex", "0")
+function pick(node, label, stop, go) {
+  node.setAttribute("tabindex", stop ? "0" : "-1")
   node.setAttribute("role", "button")
   node.setAttribute("aria-label", label)
   node.onclick = go
@@ -42,10 +42,13 @@ function pick(node, label, go) {
 
 function picture(svg, data, send) {
   const layer = make("g")
-  data.edges.forEach((e, i) => { const g = edge(e, i, data); pick(g, e.title, () => send("e" + i)); layer.append(g) })
+  // Tab stops at the current state and the edges and states one step from it; a hundred stops would be a wall
+  const here = data.states.find(s => s.current)?.id
+  const near = new Set(data.edges.filter(e => e.source === here).map(e => e.target)).add(here)
+  data.edges.forEach((e, i) => { const g = edge(e, i, data); pick(g, e.title, e.source === here, () => send("e" + i)); layer.append(g) })
   // what matters is drawn last, on top
   for (const g of [...layer.querySelectorAll(".path"), ...layer.querySelectorAll(".allowed")]) layer.append(g)
-  for (const s of data.states) { const g = state(s, data); pick(g, s.title, () => send("s" + s.id)); layer.append(g) }
+  for (const s of data.states) { const g = state(s, data); pick(g, s.title, near.has(s.id), () => send("s" + s.id)); layer.append(g) }
   svg.replaceChildren(layer)
   return layer
 }

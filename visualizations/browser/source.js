@@ -18,7 +18,7 @@ export default function (component) {
   box.setAttribute("role", "region")
   box.setAttribute("aria-label", "Constraint text, speaking part marked")
   const legend = el("div", "legend"), marks = new Set(data.segments.map(p => p.mark))
-  for (const [mark, label] of [["speaks", "may speak next"], ["masks", "masked the model's first choice"], ["both", "both"]]) {
+  for (const [mark, label] of [["speaks", "may speak next"], ["masks", "masked the model's first choice"], ["both", "may speak next, and masked the first choice"]]) {
     if (!marks.has(mark)) continue
     const item = el("span")
     item.append(el("mark", mark, "a"), " " + label)
