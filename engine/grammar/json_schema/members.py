@@ -83,7 +83,10 @@ class Naming:
 class MembersRule:
     """The rest of an object, from after `{` or after a member's value, up to and with `}`."""
 
-    def __init__(self, text: JsonText, layout: Layout, plan: ObjectPlan, liveness: Liveness) -> None:
+    def __init__(
+        self, text: JsonText, layout: Layout, plan: ObjectPlan, liveness: Liveness, keys: dict[tuple[str, Origin], Term]
+    ) -> None:
+        """`keys`: the terms of names with their colons, shared by the rules of one document."""
         self.name = f"members of {plan.origin.pointer or 'the root'}"
         self.text = text
         self.layout = layout
@@ -91,7 +94,7 @@ class MembersRule:
         self.liveness = liveness
         self._named = frozenset(spelled(member.name) for member in plan.members)
         self._names: dict[tuple[int, frozenset[bytes | Hole]], Term] = {}
-        self._keys: dict[str, Term] = {}
+        self._keys = keys
 
     def nullable(self, args: Progress) -> bool:
         """An object always ends with `}`."""
@@ -228,11 +231,12 @@ class MembersRule:
 
     def _key(self, arena: Arena, member: Member) -> Term:
         """A member's name and colon, in every spelling; made once."""
-        if member.name not in self._keys:
+        key = member.name, member.origin
+        if key not in self._keys:
             quoted = self.text.quoted(self.text.literal(member.name))
             name = arena.tag(member.origin, quoted, f'"{member.name}"')
-            self._keys[member.name] = arena.seq(name, self._colon(arena, member.origin))
-        return self._keys[member.name]
+            self._keys[key] = arena.seq(name, self._colon(arena, member.origin))
+        return self._keys[key]
 
     def _colon(self, arena: Arena, origin: Origin) -> Term:
         colon = arena.concat([self.layout.space, arena.literal(b":"), self.layout.after_colon])

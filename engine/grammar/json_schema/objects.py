@@ -40,7 +40,7 @@ MOST_DEMANDS = 4
 def object_term(values: Values, branch: Branch, place: str) -> Term:
     """The objects of a branch."""
     plan = _Reader(values, branch, place).plan()
-    rule = MembersRule(values.text, values.layout, plan, values.liveness)
+    rule = MembersRule(values.text, values.layout, plan, values.liveness, values.keys)
     opening = values.arena.tag(plan.origin, values.arena.literal(b"{"))
     return values.arena.seq(opening, values.arena.call(rule, Progress()))
 

@@ -99,6 +99,7 @@ class Values:
         self.layout = Layout.of(arena, options)
         self.text = JsonText(arena, options.spelling)
         self.numbers = NumberText(arena, options.spelling)
+        self.keys: dict[tuple[str, Origin], Term] = {}
         self._rules: dict[tuple[Conjunction, str], ValueRule] = {}
         self._bodies: dict[ValueRule, Term] = {}
         self._patterns: dict[str, Term] = {}
