@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 MAX_PROMPT = 100_000  # characters; longer ones are refused before they are tokenised
-KINDS = {"json_schema": "Schema", "regex": "Regex", "lark": "Grammar", "none": "None"}
+KINDS = {"json_schema": "Schema", "regex": "Regex", "lark": "Lark", "none": "None"}
 LABELS = {
     "json_schema": "Schema",
     "regex": "Pattern (Python dialect, matches the whole output)",
