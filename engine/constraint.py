@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from engine.automaton import explain
 from engine.automaton.automaton import Automaton
 from engine.automaton.repair import Repair, repair
-from engine.errors import Origin
+from engine.errors import BudgetError, Origin
 
 if TYPE_CHECKING:
     from engine.grammar.json_schema.relation import SchemaSource
@@ -65,7 +65,7 @@ class Verdict:
     `kind`: "accepted"; "incomplete", a proper beginning of an accepted text; or "rejected". `offset`: the byte at which
     the text leaves the language (its length if it does not), also as `line` and `column`, from 1, in characters.
     `expected`: what may stand there, in words. `origins`: the parts of the source that speak there. `completion`: a
-    shortest text that completes what was read up to there. `limit`: the upper bound of a JSON Schema that is reached
+    shortest text that completes what was read up to there, empty if that is too long to write. `limit`: the upper bound of a JSON Schema that is reached
     there, in words.
     """
 
@@ -108,7 +108,7 @@ class Constraint:
     def check(self, text: str | bytes) -> Verdict:
         """Read a whole text."""
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-        with self.automaton.lock:
+        with self.automaton.lock, self.automaton.arena.in_time():
             state = self.start
             for offset, byte in enumerate(data):
                 following = self.automaton.step(state, byte)
@@ -182,9 +182,15 @@ class Constraint:
             column=len(before) - before.rfind("\n"),
             expected=expected,
             origins=origins,
-            completion=self.shortest(state),
+            completion=self._completion(state),
             limit=self._limit_reached(state, origins, expected) if kind == "rejected" else "",
         )
+
+    def _completion(self, state: int) -> bytes:
+        try:
+            return self.shortest(state)
+        except BudgetError:
+            return b""
 
     def _limit_reached(self, state: int, origins: tuple[Origin, ...], expected: tuple[str, ...]) -> str:
         """Which upper bound of a JSON Schema leaves nothing but the end of a string, array or object here."""

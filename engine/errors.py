@@ -41,3 +41,9 @@ class ConstraintError(ValueError):
 
 class BudgetError(ConstraintError):
     """A constraint that is well formed but larger than the `Budget` it was given."""
+
+    def at(self, origin: Origin) -> BudgetError:
+        """The error with the place that was being worked on, unless it names one."""
+        if self.pointer or not origin.pointer:
+            return self
+        return BudgetError(f"At {origin}: {self}", pointer=origin.pointer, keyword=origin.keyword)

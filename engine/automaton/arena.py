@@ -7,7 +7,8 @@ same body merge.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from engine.automaton import derivative, forms
@@ -53,7 +54,6 @@ class Arena:
         self._table: dict[tuple[Any, ...], Term] = {}
         self.hides_counts = False
         self.formed: dict[tuple[int, int], Term] = {}
-        self.captures = 0
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}
         self._mask_forms: dict[int, Form] = {}
@@ -87,11 +87,21 @@ class Arena:
             self.check_time()
 
     def check_time(self) -> None:
-        """Raise `BudgetError` if compiling takes longer than the budget allows."""
+        """Raise `BudgetError` if what is being done takes longer than the budget allows."""
         if self.deadline is not None and time.monotonic() > self.deadline:
-            raise BudgetError(
-                f"The constraint takes longer than {self.budget.seconds:g} s to compile. Make it smaller."
-            )
+            raise BudgetError(f"The constraint takes longer than {self.budget.seconds:g} s. Make it smaller.")
+
+    @contextmanager
+    def in_time(self) -> Iterator[None]:
+        """Keep what is done within to the budget's seconds, unless there is a limit already."""
+        if self.deadline is not None:
+            yield
+            return
+        self.deadline = time.monotonic() + self.budget.seconds
+        try:
+            yield
+        finally:
+            self.deadline = None
 
     # Constructors, smallest first.
 
@@ -276,7 +286,6 @@ class Arena:
         if language is self.epsilon:
             return self.to_form(rule.after(self, args, text), form)
         key = (Capture, rule, args, language, text, form)
-        self.captures += 1
         return self._intern(key, False, rule=rule, args=args, language=language, text=text, form=form)
 
     def body(self, call: Call) -> Term:

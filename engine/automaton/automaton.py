@@ -7,15 +7,17 @@ terms, filled one byte at a time) and those from which masks are computed (terms
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.automaton.arena import Arena
+from engine.automaton.explain import origins
 from engine.automaton.liveness import Liveness
-from engine.automaton.terms import ALL_BYTES, DRAWN, Call, Form, Moves, Term, byte_set, members_of
-from engine.errors import BudgetError
+from engine.automaton.terms import DRAWN, Call, Form, Term, byte_set, members_of
+from engine.errors import BudgetError, Origin
 
 DEAD = -1
 """No text is accepted from here."""
@@ -60,8 +62,9 @@ class Automaton:
         """The state after one byte, DEAD if none."""
         target = int(self.table[state, byte])
         if target == UNKNOWN:
-            moves = self._guarded(self._terms[state], 1 << byte)
-            target = self._number(moves[0][1]) if moves else DEAD
+            with self._at_work(state):
+                moves = self.arena.moves(self._terms[state], 1 << byte)
+                target = self._number(moves[0][1]) if moves else DEAD
             self.table[state, byte] = target
         return target
 
@@ -79,38 +82,42 @@ class Automaton:
 
     def moves(self, state: int) -> list[tuple[int, int]]:
         """Disjoint byte sets (256-bit integers) with the live state each leads to."""
-        numbered = ((members, self._number(rest)) for members, rest in self._guarded(self._terms[state], ALL_BYTES))
+        with self._at_work(state):
+            moves = self.arena.moves(self._terms[state])
+            numbered = [(members, self._number(rest)) for members, rest in moves]
         return [(members, target) for members, target in numbered if target != DEAD]
 
     def fill_row(self, state: int) -> None:
         """Compute all 256 transitions of a mask state."""
         row = np.full(256, DEAD, dtype=np.int32)
-        for members, rest in self._guarded(self._terms[state], ALL_BYTES):
-            row[members_of(members)] = self._number(rest)
+        with self._at_work(state):
+            for members, rest in self.arena.moves(self._terms[state]):
+                row[members_of(members)] = self._number(rest)
         self.table[state] = row
 
     def mask_state(self, state: int, longest: int) -> int:
         """The state to compute a mask from: equal for all states that no token of `longest` bytes tells apart."""
         key = (state, longest)
         if key not in self._mask_states:
-            form = self.arena.mask_form(longest)
-            self._mask_states[key] = self._number(self._formed(self._terms[state], form))
+            self._mask_states[key] = self._formed(state, self.arena.mask_form(longest))
         return self._mask_states[key]
 
     def drawn_state(self, state: int) -> int:
         """The state as a picture shows it: captured texts forgotten, owners kept."""
         if state not in self._drawn_states:
-            self._drawn_states[state] = self._number(self._formed(self._terms[state], DRAWN))
+            self._drawn_states[state] = self._formed(state, DRAWN)
         return self._drawn_states[state]
 
     def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
         """Whether acceptance can be reached from here with these bytes alone."""
-        return self._liveness_of(alphabet).alive(self._terms[state])
+        with self._at_work(state):
+            return self._liveness_of(alphabet).alive(self._terms[state])
 
     def shortest(self, state: int, alphabet: frozenset[int] | None = None) -> bytes:
         """A shortest text that is accepted from here; of these bytes alone, if given (the state must be spellable)."""
         liveness = self.liveness if alphabet is None else self._liveness_of(alphabet)
-        text = liveness.shortest(self._terms[state])
+        with self._at_work(state):
+            text = liveness.shortest(self._terms[state])
         assert text is not None, "every state is live"
         return text
 
@@ -123,17 +130,28 @@ class Automaton:
         """Bytes that texts of the language may use (an upper bound)."""
         return frozenset(members_of(_bytes_of(self.arena, self.root)))
 
-    def _formed(self, term: Term, form: Form) -> Term:
-        try:
-            return self.arena.to_form(term, form)
-        except RecursionError as error:
-            raise BudgetError("The text is nested too deeply.") from error
+    def _formed(self, state: int, form: Form) -> int:
+        with self._at_work(state):
+            return self._number(self.arena.to_form(self._terms[state], form))
 
-    def _guarded(self, term: Term, among: int) -> Moves:
+    @contextmanager
+    def _at_work(self, state: int) -> Iterator[None]:
+        """Keep to the budget; blame who speaks in the state, if nothing more exact is known."""
         try:
-            return self.arena.moves(term, among)
+            with self.arena.in_time():
+                yield
         except RecursionError as error:
             raise BudgetError("The text is nested too deeply.") from error
+        except BudgetError as error:
+            if error.pointer:
+                raise
+            raise self._blamed(error, state) from error
+
+    def _blamed(self, error: BudgetError, state: int) -> BudgetError:
+        try:
+            return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
+        except BudgetError:  # of terms there are none left
+            return error
 
     def _number(self, term: Term) -> int:
         number = self._numbers.get(term)

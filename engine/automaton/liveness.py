@@ -7,7 +7,7 @@ regular parts with intersection or complement are decided by exploring their der
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import TypeVar
@@ -34,7 +34,24 @@ from engine.automaton.terms import (
 )
 from engine.errors import BudgetError
 
-Text = bytes | None
+LONGEST_TEXT = 20_000_000
+"""Bytes beyond which a text is not spelled out."""
+
+
+class Draft(bytes):
+    """A text in which something captured may be what an earlier captured text rules out."""
+
+
+class Endless:
+    """Stands for a text of more than `LONGEST_TEXT` bytes."""
+
+    def __len__(self) -> int:
+        return LONGEST_TEXT + 1
+
+
+ENDLESS = Endless()
+
+Text = bytes | Endless | None
 """A shortest text of a language, None if the language is empty."""
 
 Value = TypeVar("Value", bool, Text)
@@ -63,18 +80,21 @@ class Liveness:
             known = self._least(term, self._alive, self._is_alive, False)
         return known
 
-    def shortest(self, term: Term) -> Text:
+    def shortest(self, term: Term) -> bytes | None:
         """A shortest text that completes the term, None if there is none.
 
         Where texts are captured, the next ones may not equal them: then each in turn is as short as it can be.
+        Raises `BudgetError` for a text of more than `LONGEST_TEXT` bytes.
         """
-        found = b""
+        found = bytearray()
         plan = self.planned(term)
-        while plan and self.arena.captures:
+        while isinstance(plan, Draft):
             byte, term = self._step(term, plan[:1])
             found += byte
             plan = self.planned(term)
-        return None if plan is None else found + plan
+        if isinstance(plan, Endless):
+            raise BudgetError(f"Every text is longer than {LONGEST_TEXT:,} bytes.")
+        return None if plan is None else bytes(found + plan)
 
     def planned(self, term: Term) -> Text:
         """Like `shortest`, but without regard to what captured texts rule out: never longer."""
@@ -88,7 +108,7 @@ class Liveness:
         if moves and self.alive(moves[0][1]):
             return byte, moves[0][1]
         onward = [(members, rest) for members, rest in self.arena.moves(term, self.alphabet) if self.alive(rest)]
-        members, rest = min(onward, key=lambda move: len(self.planned(move[1]) or b""))
+        members, rest = min(onward, key=lambda move: _length(self.planned(move[1])))
         return _pleasant(members) or b"", rest
 
     def _least(
@@ -154,7 +174,9 @@ class Liveness:
             return all(answers)
         if isinstance(term, Alt):
             return any(ask(member) for member in term.members)
-        if isinstance(term, (Tag, Repeat)):
+        if isinstance(term, Tag):
+            return _blaming(term, ask)
+        if isinstance(term, Repeat):
             return ask(term.body)
         if isinstance(term, Bytes):
             return bool(term.members & self.alphabet)
@@ -175,12 +197,11 @@ class Liveness:
             return _joined([ask(part) for part in _spine(term)])
         if isinstance(term, Alt):
             texts = [text for text in map(ask, term.members) if text is not None]
-            return min(texts, key=lambda text: (len(text), text), default=None)
+            return min(texts, key=lambda text: (len(text), b"" if isinstance(text, Endless) else text), default=None)
         if isinstance(term, Tag):
-            return ask(term.body)
+            return _blaming(term, ask)
         if isinstance(term, Repeat):
-            text = ask(term.body)
-            return None if text is None else text * term.low
+            return _times(ask(term.body), term.low)
         if isinstance(term, Bytes):
             return _pleasant(term.members & self.alphabet)
         if isinstance(term, Literal):
@@ -189,7 +210,8 @@ class Liveness:
             rests = (word[term.depth :] for word in term.words[term.low : term.high])
             return min(filter(self._spelt, rests), key=len, default=None)
         if isinstance(term, Capture):
-            return _joined((ask(term.language), ask(self._after(term))))
+            text = _joined((ask(term.language), ask(self._after(term))))
+            return Draft(text) if isinstance(text, bytes) else text
         if isinstance(term, (And, Not)):
             return self._search(term)
         return None
@@ -299,13 +321,30 @@ def _spine(term: Term) -> Iterable[Term]:
     yield term
 
 
-def _joined(texts: Iterable[Text]) -> Text:
-    result = b""
-    for text in texts:
-        if text is None:
-            return None
-        result += text
-    return result
+def _joined(texts: Sequence[Text]) -> Text:
+    if None in texts:
+        return None
+    if sum(map(_length, texts)) > LONGEST_TEXT:
+        return ENDLESS
+    kind = Draft if any(isinstance(text, Draft) for text in texts) else bytes
+    return kind(b"".join(text for text in texts if isinstance(text, bytes)))
+
+
+def _times(text: Text, count: int) -> Text:
+    if not isinstance(text, bytes):
+        return text
+    return type(text)(text * count) if len(text) * count <= LONGEST_TEXT else ENDLESS
+
+
+def _length(text: Text) -> int:
+    return 0 if text is None else len(text)
+
+
+def _blaming(term: Tag, ask: Callable[[Term], Value]) -> Value:
+    try:
+        return ask(term.body)
+    except BudgetError as error:
+        raise error.at(term.origin) from None
 
 
 def _pleasant(members: int) -> bytes | None:

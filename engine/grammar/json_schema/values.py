@@ -140,8 +140,11 @@ class Values:
     def body(self, rule: ValueRule) -> Term:
         """The term of a rule's values, made once."""
         if rule not in self._bodies:
-            branches = self.branches.of(rule.asked)
-            self._bodies[rule] = self.arena.alt(self.branch(branch, rule.place) for branch in branches)
+            try:
+                branches = self.branches.of(rule.asked)
+                self._bodies[rule] = self.arena.alt(self.branch(branch, rule.place) for branch in branches)
+            except BudgetError as error:
+                raise error.at(Origin(rule.place)) from None
         return self._bodies[rule]
 
     def branch(self, branch: Branch, place: str) -> Term:
