@@ -65,8 +65,8 @@ class Verdict:
     `kind`: "accepted"; "incomplete", a proper beginning of an accepted text; or "rejected". `offset`: the byte at which
     the text leaves the language (its length if it does not), also as `line` and `column`, from 1, in characters.
     `expected`: what may stand there, in words. `origins`: the parts of the source that speak there. `completion`: a
-    shortest text that completes what was read up to there, empty if that is too long to write. `limit`: the upper bound of a JSON Schema that is reached
-    there, in words.
+    shortest text that completes what was read up to there, empty if that is too long to write. `limit`: the upper bound
+    of a JSON Schema that is reached there, in words.
     """
 
     kind: Literal["accepted", "incomplete", "rejected"]

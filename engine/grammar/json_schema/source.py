@@ -60,8 +60,10 @@ def _converted(value: Any, pointer: str, depth: int, budget: Budget) -> Any:
         return [_converted(item, f"{pointer}/{index}", depth - 1, budget) for index, item in enumerate(value)]
     if value is None or isinstance(value, (bool, int, str)):
         return value
-    if isinstance(value, (float, Decimal)) and math.isfinite(value):
-        return Decimal(repr(value)) if isinstance(value, float) else value
+    if isinstance(value, float) and math.isfinite(value):
+        return Decimal(repr(value))
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
     raise ConstraintError(f"{value!r} is not a JSON value.", pointer=pointer)
 
 
