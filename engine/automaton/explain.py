@@ -125,7 +125,8 @@ def _words(term: Term, depth: int) -> str:
     if isinstance(term, Alt):
         if _is_any_character(term):
             return "any character"
-        return "(" + " | ".join(describe(member, depth + 1) for member in term.members[:4]) + ")"
+        shown_members = [describe(member, depth + 1) for member in term.members[:4]]
+        return "(" + " | ".join(shown_members + (["…"] if len(term.members) > 4 else [])) + ")"
     if isinstance(term, And):
         return " and ".join(f"({describe(member, depth + 1)})" for member in term.members)
     if isinstance(term, Not):
