@@ -116,8 +116,11 @@ class MembersRule:
 
     def core(self, arena: Arena, args: Progress) -> Term:
         """As few members as must still come, in one of the orders that are allowed."""
-        if self._is_counted or len(args.met) < self.plan.demands:
-            return self._ending(arena, args, tuple(self._left(args)))
+        room = self._room(args)
+        if room is not None and room < 0:
+            return arena.empty
+        if self._is_short(args) or len(args.met) < self.plan.demands:
+            return self._ending(arena, args, self._left(args))
         return self._plainly(arena, args)
 
     def after(self, arena: Arena, args: Naming, text: Captured) -> Term:
@@ -259,23 +262,38 @@ class MembersRule:
     def _tagged(self, arena: Arena, term: Term) -> Term:
         return arena.tag(self.plan.origin, term)
 
-    def _ending(self, arena: Arena, args: Progress, left: tuple[int, ...]) -> Term:
-        """The rest of the object with the members of `left` in this order, then undeclared ones, as few as possible."""
-        if not left:
-            return self._filled(arena, args, 0)
-        index, later = left[0], left[1:]
+    def _ending(self, arena: Arena, args: Progress, left: list[int]) -> Term:
+        """The rest of the object with members of `left` in this order, then undeclared ones, as few as possible."""
+        stages: list[dict[Progress, None]] = [{args: None}]
+        for index in left:
+            arena.check_time()
+            stages.append(dict.fromkeys(after for before in stages[-1] for _, after in self._ways(before, index)))
+        extras = sorted(range(len(self.plan.extras)), key=lambda extra: not self.plan.extras[extra].meets)
+        terms = {before: self._filled(arena, before, extras) for before in stages.pop()}
+        for index in reversed(left):
+            name = spelled(self.plan.members[index].name)
+            terms = {
+                before: arena.alt(
+                    terms[after] if value is None else _written(arena, before, name, value, terms[after])
+                    for value, after in self._ways(before, index)
+                )
+                for before in stages.pop()
+            }
+        return terms[args]
+
+    def _ways(self, args: Progress, index: int) -> Iterator[tuple[Term | None, Progress]]:
+        """To pass a member over (None), or the values that it may have; with what is written then."""
         member = self.plan.members[index]
-        options = [] if member.required else [self._ending(arena, args, later)]
+        if not member.required:
+            yield None, replace(args, done=args.done | 1 << index)
         room = self._room(args)
         if member.required or room is None or room > 0:
             for meets, value in member.values.items():
                 if not meets & args.met and (member.required or meets or self._is_short(args)):
-                    rest = self._ending(arena, self._following(args, index, meets), later)
-                    options.append(_written(arena, args, spelled(member.name), value, rest))
-        return arena.alt(options)
+                    yield value, self._following(args, index, meets)
 
     def _plainly(self, arena: Arena, args: Progress) -> Term:
-        """The required members that are left and the end, where nothing is counted and all demands are met."""
+        """The required members that are left and the end, where there are enough and all demands are met."""
         owed = [self.plan.members[index] for index in self._owed(args)]
         term = arena.literal(b"}")
         for place, member in reversed(list(enumerate(owed))):
@@ -286,20 +304,24 @@ class MembersRule:
     def _is_short(self, args: Progress) -> bool:
         return self._is_counted and args.count < self.plan.low
 
-    def _filled(self, arena: Arena, args: Progress, first: int) -> Term:
-        """Undeclared members from the kinds `first` on until the object may end, with names that are not used."""
+    def _filled(self, arena: Arena, args: Progress, extras: list[int]) -> Term:
+        """Undeclared members of these kinds until the object may end, with names that are not used.
+
+        Those that meet demands come first. They try as many names as there are demands: one of them is left to them.
+        """
         if self._may_end(args):
             return arena.literal(b"}")
-        room = self._room(args)
-        if first == len(self.plan.extras) or room == 0:
+        if not extras or self._room(args) == 0:
             return arena.empty
-        options = [self._filled(arena, args, first + 1)]
-        extra = self.plan.extras[first]
-        helps = self._is_short(args) or extra.meets
-        name = next(iter(texts(self.liveness, self._free(arena, first, args.used), 1)), None) if helps else None
-        if name is not None and not extra.meets & args.met:
+        extra = self.plan.extras[extras[0]]
+        options = [self._filled(arena, args, extras[1:])]
+        if extra.meets & args.met or not (self._is_short(args) or extra.meets):
+            return options[0]
+        following = self._counted(args, extra.meets)
+        tried = self.plan.demands if extra.meets else 1
+        for name in texts(self.liveness, self._free(arena, extras[0], args.used), tried):
             used = args.used | {spelled(unspelled(name))}
-            rest = self._filled(arena, replace(self._counted(args, extra.meets), used=used), first)
+            rest = self._filled(arena, replace(following, used=used), extras)
             options.append(_written(arena, args, name, extra.value, rest))
         return arena.alt(options)
 

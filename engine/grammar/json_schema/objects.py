@@ -36,6 +36,9 @@ MOST_PATTERNS = 10
 MOST_DEMANDS = 4
 """Existential demands on members in one branch beyond which it is refused."""
 
+MOST_MEMBERS = 300
+"""minProperties beyond which an object is refused: names must be found for all of them."""
+
 
 def object_term(values: Values, branch: Branch, place: str) -> Term:
     """The objects of a branch."""
@@ -65,6 +68,10 @@ class _Reader:
     def plan(self) -> ObjectPlan:
         """The plan of the members."""
         low, high = limits(self.branch.all(MemberCount))
+        if low > MOST_MEMBERS:
+            origin = self.branch.all(MemberCount)[0].origin
+            message = f"More than {MOST_MEMBERS:,} members must come at {origin.pointer or 'the root'}."
+            raise BudgetError(message, pointer=origin.pointer, keyword=origin.keyword)
         return ObjectPlan(
             members=tuple(self._declared()),
             extras=tuple(self._extras()),
