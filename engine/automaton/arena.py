@@ -224,14 +224,10 @@ class Arena:
             return body
         if body.nullable:
             low = 0
-        if (
-            isinstance(body, Repeat)
-            and low <= 1
-            and body.low <= 1
-            and (high is None or (body.low, body.high) == (0, None))
-        ):
-            # (x?)* and (x+)* are x*, (x+)+ is x+, (x*){0,3} is x*.
-            return self.repeat(body.body, min(low, body.low), None)
+        if isinstance(body, Repeat) and _have_no_gaps(body, low):
+            # (x?)* and (x+)* are x*, (x{1,5}){2,3} is x{2,15}: keeps nested counters from multiplying.
+            most = None if high is None or body.high is None else high * body.high
+            return self.repeat(body.body, low * body.low, most)
         return self._intern((Repeat, body, low, high), low == 0, body=body, low=low, high=high)
 
     def star(self, body: Term) -> Term:
@@ -324,6 +320,13 @@ class Arena:
 def _counted(term: Term) -> tuple[Term, int, int | None]:
     """A term as something repeated, with the bounds of the repetition."""
     return (term.body, term.low, term.high) if isinstance(term, Repeat) else (term, 1, 1)
+
+
+def _have_no_gaps(body: Repeat, low: int) -> bool:
+    """Whether `low` or more times what `body` counts leaves out no number in between."""
+    if low == 0:
+        return body.low <= 1
+    return body.high is None or low * body.high + 1 >= (low + 1) * body.low
 
 
 def _unite(ranges: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:

@@ -76,9 +76,24 @@ class Liveness:
     def alive(self, term: Term) -> bool:
         """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
         known = self._alive.get(term.id)
+        if known is None and isinstance(term, Seq):
+            known = self._all_alive(term)
         if known is None:
             known = self._least(term, self._alive, self._is_alive, False)
         return known
+
+    def _all_alive(self, term: Seq) -> bool:
+        """Part by part from the end, so that what remains of the values around is decided once, however deep."""
+        undecided = []
+        rest: Term = term
+        while isinstance(rest, Seq) and rest.id not in self._alive:
+            undecided.append(rest)
+            rest = rest.tail
+        verdict = self.alive(rest)
+        for part in reversed(undecided):
+            verdict = verdict and self.alive(part.head)
+            self._alive[part.id] = verdict
+        return verdict
 
     def shortest(self, term: Term) -> bytes | None:
         """A shortest text that completes the term, None if there is none.
