@@ -14,6 +14,7 @@ from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     All,
     Conjunction,
+    Constants,
     Contains,
     Demand,
     Either,
@@ -22,6 +23,7 @@ from engine.grammar.json_schema.clauses import (
     Unique,
     deny,
     limits,
+    scalar,
 )
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Subschema
@@ -33,7 +35,7 @@ from engine.grammar.json_schema.reading import constant
 if TYPE_CHECKING:
     from engine.grammar.json_schema.values import Values
 
-MOST_DISTINCT = 1_000
+MOST_DISTINCT = 200
 """Items that must come and differ (or not) beyond which it is not decided whether there are enough values."""
 
 MOST_COUNTED = 10_000
@@ -145,7 +147,7 @@ class _Reader:
             return can_differ([domains(min(i, self.first)) for i in range(start, self._least())], used)
 
         return ArrayPlan(
-            item=self.term,
+            item=cache(self.term),
             first=self.first,
             low=self.low,
             high=self.high,
@@ -171,8 +173,7 @@ class _Reader:
             asked.extend(self.contains[number].asked)
         for number in sorted(item.excludes):
             asked += deny(self.contains[number].asked)
-        for text in sorted(item.unlike):
-            asked += deny(self._equal(text))
+        asked += self._none_of(sorted(item.unlike))
         if item.like is not None:
             asked += self._equal(item.like)
         if item.again:
@@ -189,8 +190,16 @@ class _Reader:
             yield asked
 
     def _equal(self, text: str) -> Conjunction:
-        value = json.loads(text, parse_float=Decimal, parse_int=Decimal)
-        return (All(constant(self.values.document, Origin(self.origin.pointer, "uniqueItems"), value, self.place)),)
+        return (All(constant(self.values.document, self._unique_origin, _value(text), self.place)),)
+
+    def _none_of(self, texts: list[str]) -> Conjunction:
+        scalars = tuple(scalar(_value(text)) for text in texts if text[0] not in "[{")
+        others = [demand for text in texts if text[0] in "[{" for demand in deny(self._equal(text))]
+        return (*([All((Constants(self._unique_origin, scalars, False),))] if scalars else []), *others)
+
+    @property
+    def _unique_origin(self) -> Origin:
+        return Origin(self.origin.pointer, "uniqueItems")
 
     def _asked(self, index: int) -> Conjunction:
         """What all clauses ask of the item at an index."""
@@ -201,6 +210,10 @@ class _Reader:
             elif clause.rest is not None:
                 asked += clause.rest
         return conjunction(*asked)
+
+
+def _value(text: str | bytes) -> Any:
+    return json.loads(text, parse_float=Decimal, parse_int=Decimal)
 
 
 def _forbids(clause: Contains) -> bool:
@@ -217,7 +230,7 @@ def normal(text: bytes, pointer: str = "") -> str:
 
     Raises `BudgetError` with the pointer for a number of more than `LONGEST_CONSTANT` digits.
     """
-    return _normal(json.loads(text, parse_float=Decimal, parse_int=Decimal), pointer)
+    return _normal(_value(text), pointer)
 
 
 def _normal(value: Any, pointer: str) -> str:
