@@ -30,6 +30,7 @@ class JsonText:
         self.arena = arena
         self.spelling = spelling
         self._characters: dict[CharSet, Term] = {}
+        self._literals: dict[str, Term] = {}
         self.character = self.one_of(ALL)
 
     def one_of(self, characters: CharSet) -> Term:
@@ -45,7 +46,9 @@ class JsonText:
         """A fixed text, without quotes, in every spelling on offer."""
         if self.spelling == "plain" or not text:
             return self.arena.literal(spelled(text))
-        return self.arena.concat([self._one(character) for character in text])
+        if text not in self._literals:
+            self._literals[text] = self.arena.concat([self._one(character) for character in text])
+        return self._literals[text]
 
     def literals(self, texts: Iterable[str]) -> Term:
         """One of several texts, without quotes."""

@@ -7,6 +7,7 @@ one number in a gap is true of all.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -33,12 +34,18 @@ def clipped(spans: Spans, low: int | None, high: int | None) -> Spans:
 def window(spans: Spans | Cells, low: int, high: int) -> Cells:
     """The part of a set from `low` up to but not including `high`, counted from `low`."""
     parts = []
-    for first, end in spans:
+    for index in range(bisect_right(spans, (False, low), key=_end), len(spans)):
+        first, end = spans[index]
         start = 0 if first is None else max(first - low, 0)
         stop = high - low if end is None else min(end, high) - low
-        if start < stop:
-            parts.append((start, stop))
+        if start >= stop:
+            break
+        parts.append((start, stop))
     return tuple(parts)
+
+
+def _end(span: tuple[int | None, int | None]) -> tuple[bool, int]:
+    return span[1] is None, span[1] or 0
 
 
 def shifted(spans: Spans, by: int) -> Spans:
