@@ -1,6 +1,7 @@
 """Random schemas: the automaton's language is that of the oracle, in both directions.
 
-Run it longer with MASKSCOPE_EXAMPLES=5000; `pytest -s` prints how often each keyword and each verdict occurred.
+Always the same few examples; MASKSCOPE_EXAMPLES=5000 tries as many new ones. `pytest -s` prints how often each keyword
+and each verdict occurred.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from engine.errors import BudgetError
 from engine.grammar.json_schema.keywords import CHECKS
 from tests.unit.random_schemas import instances, keywords_of, mutated, schemas, written
 
-EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "250"))
+EXAMPLES = int(os.environ.get("MASKSCOPE_EXAMPLES", "70"))
 BUDGET = Budget(seconds=5, terms=300_000, states=20_000)
 SEEN: Counter[str] = Counter()
 
@@ -100,7 +101,7 @@ def _shuffled_moves(constraint: Constraint, state: int, random: Random) -> list[
 @settings(
     max_examples=EXAMPLES,
     deadline=None,
-    derandomize=bool(os.environ.get("CI")),
+    derandomize="MASKSCOPE_EXAMPLES" not in os.environ,
     suppress_health_check=list(HealthCheck),
 )
 @given(schemas(), st.integers(0, 2**32))
