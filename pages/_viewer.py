@@ -53,17 +53,26 @@ def masks(model: Model) -> Callable[[RunSpec], Masker | None]:
 
 
 def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> None:
-    """The whole view of the run shown."""
+    """The whole view of the run shown.
+
+    Each part stands in a container that is always there: while a run is followed, what a redraw sends late must never
+    meet another kind of thing in its place.
+    """
     run = visit.run
-    _controls(visit, model, restart)
-    notice(visit.problem, key="run_problem")
+    with st.container():
+        _controls(visit, model, restart)
+    with st.container():
+        notice(visit.problem, key="run_problem")
     step = visit.step
     if run is None or step is None:
         return
-    token_strip(run.trace, visit.position, key="strip", on_step=_goes(visit, "strip"))
-    if visit.position == len(run.trace.steps) - 1:
-        _ending(run.trace)
-    _facts(run.trace, step)
+    with st.container():
+        token_strip(run.trace, visit.position, key="strip", on_step=_goes(visit, "strip"))
+    with st.container():
+        if visit.position == len(run.trace.steps) - 1:
+            _ending(run.trace)
+    with st.container():
+        _facts(run.trace, step)
     left, right = st.columns([11, 10], gap="medium")
     with left:
         _automaton(visit, run.trace, step)
@@ -71,8 +80,9 @@ def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> No
     with right:
         _distribution(visit, run.trace, step, model)
         _search(visit, run.trace, step, model)
-    timeline(run.trace, visit.position, key="timeline", on_step=_goes(visit, "timeline"))
-    steps_table(run.trace, visit.position, key="steps", on_step=_goes(visit, "steps"))
+    with st.container():
+        timeline(run.trace, visit.position, key="timeline", on_step=_goes(visit, "timeline"))
+        steps_table(run.trace, visit.position, key="steps", on_step=_goes(visit, "steps"))
 
 
 def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) -> None:

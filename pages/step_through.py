@@ -105,7 +105,8 @@ def view() -> None:
     if visit.busy and visit.settle():
         st.rerun()
     model = loading().model
-    heading(visit)
+    with st.container():
+        heading(visit)
     viewer(visit, model, restart)
 
 
@@ -132,5 +133,6 @@ with st.sidebar:
 run_linked(visit)
 if visit.run is None and not visit.problem:
     start()  # an example without a recorded trace, and the model is there by now
-notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
+with st.container():
+    notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
 st.fragment(view, run_every=FOLLOW if visit.busy else None, key="view")()
