@@ -92,16 +92,15 @@ class Arena:
             raise BudgetError(f"The constraint takes longer than {self.budget.seconds:g} s. Make it smaller.")
 
     @contextmanager
-    def in_time(self) -> Iterator[None]:
-        """Keep what is done within to the budget's seconds, unless there is a limit already."""
-        if self.deadline is not None:
-            yield
-            return
-        self.deadline = time.monotonic() + self.budget.seconds
+    def in_time(self, seconds: float | None = None) -> Iterator[None]:
+        """Keep what is done within to the seconds given, else to those of the budget unless there is a limit already."""
+        before = self.deadline
+        if before is None or seconds is not None:
+            self.deadline = time.monotonic() + (self.budget.seconds if seconds is None else seconds)
         try:
             yield
         finally:
-            self.deadline = None
+            self.deadline = before
 
     # Constructors, smallest first.
 

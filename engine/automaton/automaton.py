@@ -28,6 +28,9 @@ UNCERTAIN = -3
 
 FIRST_CAPACITY = 256
 
+TIME_TO_BLAME = 0.5
+"""Seconds to look for who is to blame for a budget that is used up."""
+
 
 class Automaton:
     """Lazy deterministic automaton over bytes. Hold `lock` around every use from more than one thread.
@@ -149,7 +152,8 @@ class Automaton:
 
     def _blamed(self, error: BudgetError, state: int) -> BudgetError:
         try:
-            return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
+            with self.arena.in_time(TIME_TO_BLAME):
+                return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
         except BudgetError:  # of terms there are none left
             return error
 
