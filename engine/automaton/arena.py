@@ -93,7 +93,7 @@ class Arena:
 
     @contextmanager
     def in_time(self, seconds: float | None = None) -> Iterator[None]:
-        """Keep what is done within to the seconds given, else to those of the budget unless there is a limit already."""
+        """Keep what is done within to the seconds given, else to those of the budget unless a limit holds already."""
         before = self.deadline
         if before is None or seconds is not None:
             self.deadline = time.monotonic() + (self.budget.seconds if seconds is None else seconds)
