@@ -102,6 +102,8 @@ class MembersRule:
 
     def body(self, arena: Arena, args: Progress) -> Term:
         """The next member, or the end."""
+        if self._is_overfull(args):
+            return arena.empty
         following = [part for index in self._candidates(args) for part in self._member(arena, args, index)]
         following += self._undeclared(arena, args)
         # Which names are free after one that was not remembered depends on what it was.
@@ -116,8 +118,7 @@ class MembersRule:
 
     def core(self, arena: Arena, args: Progress) -> Term:
         """As few members as must still come, in one of the orders that are allowed."""
-        room = self._room(args)
-        if room is not None and room < 0:
+        if self._is_overfull(args):
             return arena.empty
         if self._is_short(args) or len(args.met) < self.plan.demands:
             return self._ending(arena, args, self._left(args))
@@ -178,6 +179,11 @@ class MembersRule:
     def _room(self, args: Progress) -> int | None:
         """How many members may come that are not required; None: any number."""
         return None if self.plan.high is None else self.plan.high - args.count - len(self._owed(args))
+
+    def _is_overfull(self, args: Progress) -> bool:
+        """Whether more members must come than may."""
+        room = self._room(args)
+        return room is not None and room < 0
 
     def _may_end(self, args: Progress) -> bool:
         fits = not self._is_counted or args.count >= self.plan.low
