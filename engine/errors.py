@@ -44,6 +44,6 @@ class BudgetError(ConstraintError):
 
     def at(self, origin: Origin) -> BudgetError:
         """The error with the place that was being worked on, unless it names one."""
-        if self.pointer or not origin.pointer:
+        if self.pointer or self.keyword or origin == Origin(""):
             return self
         return BudgetError(f"At {origin}: {self}", pointer=origin.pointer, keyword=origin.keyword)

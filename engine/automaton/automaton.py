@@ -146,7 +146,7 @@ class Automaton:
         except RecursionError as error:
             raise BudgetError("The text is nested too deeply.") from error
         except BudgetError as error:
-            if error.pointer:
+            if error.pointer or error.keyword:
                 raise
             raise self._blamed(error, state) from error
 
