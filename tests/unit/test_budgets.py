@@ -1,0 +1,84 @@
+"""Schemas made to hurt that must be answered all the same, and some that must be refused with the place to blame."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from engine import Budget, BudgetError, ConstraintError, compile_json_schema, compile_regex
+
+
+def told_apart(number: int) -> dict[str, Any]:
+    return {"type": "object", "properties": {"k": {"const": f"x{number}"}}, "required": ["k"]}
+
+
+def nested(depth: int) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "integer"}
+    for _ in range(depth):
+        schema = {"type": "array", "items": schema, "minItems": 1}
+    return schema
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepted", "rejected"),
+    [
+        ({"enum": [f"v{number}" for number in range(5_000)]}, '"v4999"', '"v5000"'),
+        ({"type": "string", "maxLength": 10_000_000}, '"' + "x" * 1_000 + '"', '"\t"'),
+        ({"oneOf": [{"const": number} for number in range(1_000)]}, "7", "1000"),
+        ({"oneOf": [told_apart(number) for number in range(1_000)]}, '{"k":"x7"}', '{"k":"y'),
+        ({"anyOf": [told_apart(number) for number in range(1_000)]}, '{"k":"x7"}', '{"k":"y'),
+        (nested(120), "[" * 120 + "1" + "]" * 120, "[" * 121),
+    ],
+    ids=["enum", "maxLength", "oneOf constants", "oneOf objects", "anyOf objects", "nesting"],
+)
+def test_answered(schema: Any, accepted: str, rejected: str) -> None:
+    constraint = compile_json_schema(schema)
+    assert constraint.check(accepted).kind == "accepted"
+    assert constraint.check(rejected).kind == "rejected"
+
+
+def test_exponentially_many_states_are_not_visited() -> None:
+    constraint = compile_regex("[ab]*a[ab]{30}")
+    assert constraint.check("ab" + "b" * 29 + "b").kind == "incomplete"
+    assert constraint.check("b" + "a" + "b" * 30).kind == "accepted"
+    assert len(constraint.automaton) < 100
+
+
+def test_a_text_may_be_nested_deeply() -> None:
+    constraint = compile_json_schema({"type": "array", "items": {"$ref": "#"}})
+    try:
+        verdict = constraint.check("[" * 5_000 + "]" * 5_000)
+    except BudgetError as error:
+        assert "nested" in str(error)
+    else:
+        assert verdict.kind == "accepted"
+
+
+def test_recursion_without_an_end_names_itself() -> None:
+    schema = {
+        "$defs": {
+            "a": {"type": "object", "properties": {"b": {"$ref": "#/$defs/b"}}, "required": ["b"]},
+            "b": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, "required": ["a"]},
+        },
+        "$ref": "#/$defs/a",
+    }
+    with pytest.raises(ConstraintError) as caught:
+        compile_json_schema(schema)
+    assert caught.value.unsatisfiable
+    assert "/$defs/" in caught.value.pointer
+
+
+@pytest.mark.parametrize(
+    ("schema", "budget"),
+    [
+        ({"oneOf": [{"type": "object", "required": [f"k{n}"]} for n in range(1_000)]}, Budget(seconds=1)),
+        ({"type": "array", "uniqueItems": True, "minItems": 1_000_000, "items": {"type": "integer"}}, Budget()),
+        ({"type": "integer", "minimum": 0, "maximum": 10**3_000}, Budget()),
+    ],
+    ids=["overlapping oneOf", "unique items", "digits"],
+)
+def test_refused(schema: Any, budget: Budget) -> None:
+    with pytest.raises(ConstraintError) as caught:
+        compile_json_schema(schema, budget=budget)
+    assert not caught.value.unsatisfiable
