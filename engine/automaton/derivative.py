@@ -42,7 +42,9 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         return tuple(onward)
     if isinstance(term, Tag):
         label = term.label if not term.label or term.label.startswith("rest of") else f"rest of {term.label}"
-        return tuple((members, arena.tag(term.origin, rest, label)) for members, rest in arena.moves(term.body, among))
+        whole = isinstance(term.body, (Seq, Alt))
+        moves = arena.moves(term.body, among)
+        return tuple((members, arena.tag(term.origin, rest, label, whole)) for members, rest in moves)
     if isinstance(term, Literal):
         byte = 1 << term.data[0]
         return ((byte, arena.literal(term.data[1:])),) if byte & among else ()
