@@ -21,7 +21,7 @@ from engine.decoding.records import FinishReason, RunSpec, Step, StepKind, Trace
 from engine.decoding.sampler import Bools, Distributions, Draw, distributions, draw
 from engine.decoding.spec import run_id
 from engine.decoding.trace import tidy
-from engine.errors import BudgetError, Origin
+from engine.errors import Origin
 from engine.grammar.sources import compile_source
 from engine.masking import Masker, TokenMask
 
@@ -258,11 +258,7 @@ class Decoder:
         state = self._states[-1]
         if self.constraint is None or state is None or self.constraint.is_accepting(state):
             return ""
-        words = self._describe(state)
-        try:
-            completion = self.constraint.shortest(state)
-        except BudgetError:
-            return f"{words} (too much to spell out)"
+        completion, words = self.constraint.shortest(state), self._describe(state)
         if len(completion) > SHOWN_COMPLETION:
             return f"{words} (at least {len(completion)} more bytes)"
         return f"{words} (for example {completion.decode(errors='backslashreplace')})"
