@@ -259,16 +259,13 @@ class Arena:
             return body.body
         return self._intern((Not, body), not body.nullable, body=body)
 
-    def tag(self, origin: Origin, body: Term, label: str = "", whole: bool = False) -> Term:
-        """`body`, owned by `origin` wherever no inner part has an owner.
-
-        `whole`: no part has; then its parts are not tagged one by one, which is dear for thousands of names.
-        """
+    def tag(self, origin: Origin, body: Term, label: str = "") -> Term:
+        """`body`, owned by `origin` wherever no inner part has an owner."""
         if isinstance(body, (Empty, Epsilon, Uncertain, Tag, Call, Capture)):
             return body
-        if isinstance(body, Seq) and not whole:
+        if isinstance(body, Seq):
             return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
-        if isinstance(body, Alt) and not whole:
+        if isinstance(body, Alt):
             return self.alt(self.tag(origin, member, label) for member in body.members)
         return self._intern((Tag, origin, label, body), body.nullable, origin=origin, label=label, body=body)
 

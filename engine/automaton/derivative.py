@@ -42,9 +42,7 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         return tuple(onward)
     if isinstance(term, Tag):
         label = term.label if not term.label or term.label.startswith("rest of") else f"rest of {term.label}"
-        whole = isinstance(term.body, (Seq, Alt))
-        moves = arena.moves(term.body, among)
-        return tuple((members, arena.tag(term.origin, rest, label, whole)) for members, rest in moves)
+        return tuple((members, arena.tag(term.origin, rest, label)) for members, rest in arena.moves(term.body, among))
     if isinstance(term, Literal):
         byte = 1 << term.data[0]
         return ((byte, arena.literal(term.data[1:])),) if byte & among else ()

@@ -45,8 +45,7 @@ def _formed(arena: Arena, term: Term, form: Form) -> Term:
 def _make_form(arena: Arena, term: Term, form: Form) -> Term:
     if isinstance(term, Tag):
         inner = arena.to_form(term.body, form)
-        whole = isinstance(term.body, (Seq, Alt))
-        return arena.tag(term.origin, inner, term.label, whole) if form.tags else inner
+        return arena.tag(term.origin, inner, term.label) if form.tags else inner
     if isinstance(term, Alt):
         return arena.alt(arena.to_form(member, form) for member in term.members)
     if isinstance(term, Repeat):

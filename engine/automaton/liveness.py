@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
-from itertools import count, islice
+from itertools import count
 from typing import TypeVar
 
 from engine.automaton.arena import Arena
@@ -34,7 +34,7 @@ from engine.automaton.terms import (
 )
 from engine.errors import BudgetError
 
-LONGEST_TEXT = 1_000_000
+LONGEST_TEXT = 20_000_000
 """Bytes beyond which a text is not spelled out."""
 
 
@@ -135,31 +135,23 @@ class Liveness:
     ) -> Value:
         """Least fixpoint: assume the worst of every call, evaluate their cores until nothing changes."""
         assumed: dict[Call, Value] = {}
-        met: list[Call] = []
         passing: dict[int, Value] = {}
 
         def ask(part: Term) -> Value:
             if part.id in known:
                 return known[part.id]
             if isinstance(part, Call):
-                if part not in assumed:
-                    assumed[part] = bottom
-                    met.append(part)
-                return assumed[part]
+                return assumed.setdefault(part, bottom)
             if part.id not in passing:
                 passing[part.id] = evaluate(part, ask)
             return passing[part.id]
 
         result = ask(term)
-        changed = False
-        discovered = 0
-        while changed or discovered < len(met):
-            # `met` grows meanwhile: all calls below are met before the first is settled.
-            for call in islice(met, discovered, None):
-                ask(self._core(call))
-            discovered = len(met)
+        changed = bool(assumed)
+        while changed:
+            self._discover(assumed, ask)
             changed = False
-            for call in reversed(met):
+            for call in reversed(list(assumed)):
                 passing.clear()
                 value = ask(self._core(call))
                 if value != assumed[call]:
@@ -171,6 +163,15 @@ class Liveness:
         known.update(passing)
         known[term.id] = result
         return result
+
+    def _discover(self, assumed: dict[Call, Value], ask: Callable[[Term], Value]) -> None:
+        """Ask for every call's core, so that all calls below are in `assumed` before the first is settled."""
+        found = 0
+        while found < len(assumed):
+            calls = list(assumed)
+            for call in calls[found:]:
+                ask(self._core(call))
+            found = len(calls)
 
     def _core(self, call: Call) -> Term:
         core = self._cores.get(call.id)

@@ -243,7 +243,7 @@ class MembersRule:
         key = member.name, member.origin
         if key not in self._keys:
             quoted = self.text.quoted(self.text.literal(member.name))
-            name = arena.tag(member.origin, quoted, f'"{member.name}"', whole=True)
+            name = arena.tag(member.origin, quoted, f'"{member.name}"')
             self._keys[key] = arena.seq(name, self._colon(arena, member.origin))
         return self._keys[key]
 
