@@ -40,7 +40,8 @@ class TestDoesNotCompile:
         assert finding.severity == "error"
 
     def test_what_fails_only_when_a_text_comes_there(self) -> None:
-        many = {"type": "object", "patternProperties": {f"^{letter}": WORD for letter in "abcdefghijkl"}}
+        some, more = ({f"^{letter}": WORD for letter in letters} for letters in ("abcdef", "ghijkl"))
+        many = {"type": "object", "patternProperties": some, "allOf": [{"patternProperties": more}]}
         (finding,) = [finding for finding in lint(closed({"a": many})) if finding.severity == "error"]
         assert finding.pointer == "/properties/a"
         assert "a run fails" in finding.why
