@@ -9,7 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from engine.automaton.terms import Term
-from engine.errors import BudgetError, Origin
+from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.json_schema.branch import Branch
 from engine.grammar.json_schema.clauses import (
     All,
@@ -78,7 +78,7 @@ class _Reader:
     def is_impossible(self) -> bool:
         """Whether the counts and what is said about equal items contradict each other.
 
-        Raises `BudgetError` where that depends on which values the items take.
+        Raises `ConstraintError` where that depends on which values the items take.
         """
         if self._differ and self._repeat:
             return True
@@ -117,10 +117,10 @@ class _Reader:
         outside = self.values.domain(conjunction(*asked, *deny(counted.asked)), others)
         return outside is MANY
 
-    def _refused(self, what: str) -> BudgetError:
+    def _refused(self, what: str) -> ConstraintError:
         pointer = f"{self.unique[0].origin.pointer}/uniqueItems"
         message = f"uniqueItems together with {what} (at {pointer}) is not enforced."
-        return BudgetError(message, pointer=pointer, keyword="uniqueItems")
+        return ConstraintError(message, pointer=pointer, keyword="uniqueItems")
 
     def repetition(self) -> Term:
         """Items that are all alike: a repetition."""

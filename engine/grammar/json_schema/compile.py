@@ -16,15 +16,11 @@ from engine.grammar.json_schema.blame import unsatisfiable
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
 from engine.grammar.json_schema.formats import NOTES
-from engine.grammar.json_schema.objects import MOST_PATTERNS
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.relation import SchemaSource
 from engine.grammar.json_schema.values import Values
 
 DEFAULT_BUDGET = Budget()
-
-BRANCHING = ("oneOf", "not", "if", "allOf")
-COUNTING = ("uniqueItems", "contains", "minProperties")
 
 CLOSING = frozenset(
     ("additionalProperties", "unevaluatedProperties", "items", "additionalItems", "unevaluatedItems", "not")
@@ -60,7 +56,7 @@ def compile_json_schema(
         document = Document(value, options, at)
         values = Values(document, options, arena)
         root = conjunction(document.root)
-        _meet_parts(document, values)
+        _meet_alternatives(document, values)
         space = values.layout.space
         automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
         if automaton.start < 0:
@@ -93,11 +89,8 @@ def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> 
     return tuple(s.pointer for s in dead if not (s.value is False and s.pointer.rpartition("/")[2] in CLOSING))
 
 
-def _meet_parts(document: Document, values: Values) -> None:
-    """Every schema whose alternatives multiply or whose parts are counted, so that one that is too much for the engine
-    is refused when compiling, wherever it stands."""
+def _meet_alternatives(document: Document, values: Values) -> None:
+    """Every schema whose alternatives multiply, so that one that has too many is refused when compiling."""
     for schema in document.reachable:
-        if any(map(schema.has, COUNTING)) or len(schema.get("patternProperties", ())) > MOST_PATTERNS:
-            values.body(values.rule(conjunction(schema), schema.pointer))
-        elif any(map(schema.has, BRANCHING)):
+        if any(schema.has(keyword) for keyword in ("oneOf", "not", "if", "allOf")):
             values.branches.of(conjunction(schema))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 from engine.errors import ConstraintError
 from engine.grammar.json_schema.formats import REFUSED as REFUSED_FORMATS
-from engine.grammar.json_schema.numbers.text import check_length
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.source import escape
 
@@ -159,7 +158,7 @@ def refusal(keyword: str, value: Any, draft: str, options: Options) -> str:
 
 
 def check(pointer: str, keyword: str, value: Any, draft: str) -> None:
-    """Raise `ConstraintError` if the value of an enforced keyword is malformed, `BudgetError` for an endless number."""
+    """Raise `ConstraintError` if the value of an enforced keyword is malformed."""
     passes, words = CHECKS[keyword]
     if keyword == "items" and draft != "2020-12":
         passes, words = _is_schema_or_schemas, "a schema or a list of schemas"
@@ -168,15 +167,3 @@ def check(pointer: str, keyword: str, value: Any, draft: str) -> None:
     if not passes(value):
         place = f"{pointer}/{escape(keyword)}"
         raise ConstraintError(f"The value of {keyword!r} at {place} must be {words}.", pointer=place, keyword=keyword)
-    if keyword in ("const", "enum") or CHECKS[keyword] is NUMBER or keyword == "multipleOf":
-        for number in _numbers(value):
-            check_length(number, f"{pointer}/{escape(keyword)}", keyword)
-
-
-def _numbers(value: Any) -> Iterator[Decimal]:
-    """All numbers of a constant."""
-    if isinstance(value, (list, dict)):
-        for part in value.values() if isinstance(value, dict) else value:
-            yield from _numbers(part)
-    elif _is_number(value):
-        yield Decimal(value)

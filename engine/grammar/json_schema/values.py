@@ -37,7 +37,7 @@ from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.domain import MANY, Domain
 from engine.grammar.json_schema.formats import format_term
 from engine.grammar.json_schema.layout import Layout
-from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText
+from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText, check_length
 from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.simplify import Simplifier
@@ -180,7 +180,10 @@ class Values:
         facts = number_facts(branch)
         if constants is not None:
             origin = self.owner(branch, place, (Constants,))
-            listed = [value for value in _of_type(constants, "number") if _admits(facts, value)]
+            numbers = _of_type(constants, "number")
+            for value in (*numbers, *facts.multiples, *facts.not_multiples):
+                check_length(value, origin.pointer, origin.keyword)
+            listed = [value for value in numbers if _admits(facts, value)]
             exactly = [self.numbers.exactly(value, origin.pointer) for value in dict.fromkeys(listed)]
             return self.arena.tag(origin, self.arena.alt(exactly), "<number>" if len(exactly) > 1 else "")
         origin = self.owner(branch, place, (Multiple, Bound))
@@ -261,7 +264,7 @@ class Values:
     def domain(self, asked: Conjunction, limit: int) -> Domain:
         """The values that satisfy a conjunction as normal JSON texts, or MANY if there are `limit` or more.
 
-        Raises `BudgetError` where that cannot be told.
+        Raises `ConstraintError` where that cannot be told.
         """
         found: set[str] = set()
         for branch in self.branches.of(asked):
@@ -287,7 +290,7 @@ class Values:
             return MANY
         if len(listed) == tried:
             origin = self.owner(branch, "", ())
-            raise BudgetError(
+            raise ConstraintError(
                 f"uniqueItems cannot be enforced at {origin}: it cannot be told whether there are {limit} values.",
                 pointer=origin.pointer,
                 keyword="uniqueItems",
