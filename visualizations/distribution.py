@@ -26,23 +26,6 @@ def distribution(step: Step, *, vocabulary_size: int, drawn: bool, takes: bool, 
     _table(key=key, data=data, on_take_change=on_take)
 
 
-def distribution_rows(step: Step) -> list[dict[str, Any]]:
-    """The same as plain rows, for a text table or a download."""
-    return [
-        {
-            "rank": c.rank + 1,
-            "token": candidate_text(c),
-            "id": c.token_id,
-            "raw": c.raw,
-            "masked": c.raw if c.allowed else 0.0,
-            "renormalised": c.renormalised,
-            "drawn with": c.sampling,
-            "allowed": c.allowed,
-        }
-        for c in step.candidates
-    ]
-
-
 def _row(candidate: Candidate, step: Step) -> dict[str, Any]:
     return {
         "id": candidate.token_id,

@@ -59,10 +59,6 @@ def register(name: str) -> ComponentRenderer:
     return st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
 
 
-def nothing() -> None:
-    """A callback that does nothing: a component only has the result attributes it was given callbacks for."""
-
-
 Callback = Callable[[], None]
 
 

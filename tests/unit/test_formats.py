@@ -16,10 +16,27 @@ from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.automaton.liveness import Liveness
 from engine.budget import Budget
-from engine.grammar.json_schema.formats import FORMATS, LENGTHS, NOTES, REFUSED, format_term
+from engine.grammar.json_schema.formats import FORMATS, NOTES, REFUSED, format_term
 from engine.grammar.json_schema.strings import JsonText
 
 Spelling = Literal["plain", "any"]
+
+LENGTHS: dict[str, tuple[int, int | None]] = {
+    "date": (10, 10),
+    "time": (9, None),
+    "date-time": (20, None),
+    "duration": (3, None),
+    "email": (3, 318),
+    "hostname": (1, 253),
+    "ipv4": (7, 15),
+    "ipv6": (2, 45),
+    "uri": (2, None),
+    "uri-reference": (0, None),
+    "uuid": (36, 36),
+    "json-pointer": (0, None),
+    "relative-json-pointer": (1, None),
+}
+"""By format: the least and the greatest number of characters that the RFCs leave (None: without bound)."""
 
 
 @cache

@@ -38,24 +38,6 @@ REFUSED = {
 }
 """By registered format that is not enforced: why, and what to do."""
 
-LENGTHS: dict[str, tuple[int, int | None]] = {
-    "date": (10, 10),
-    "time": (9, None),
-    "date-time": (20, None),
-    "duration": (3, None),
-    "email": (3, 318),
-    "hostname": (1, 253),
-    "ipv4": (7, 15),
-    "ipv6": (2, 45),
-    "uri": (2, None),
-    "uri-reference": (0, None),
-    "uuid": (36, 36),
-    "json-pointer": (0, None),
-    "relative-json-pointer": (1, None),
-}
-"""By format that is enforced: the least and the greatest number of characters (None: without bound). A length condition
-that these imply or contradict needs no intersection."""
-
 
 def format_term(name: str, arena: Arena, encode: Encode) -> Term:
     """The texts of a format in `FORMATS`, without quotation marks; `encode` spells one character of a set."""
