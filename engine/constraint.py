@@ -95,7 +95,7 @@ class Constraint:
     `BudgetError` when the constraint's budget is used up.
     """
 
-    kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text"]
+    kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text", "delimited"]
     automaton: Automaton
     report: Report = field(repr=False)
     schema: SchemaSource | None = field(default=None, repr=False)
@@ -134,6 +134,11 @@ class Constraint:
         """The state after some bytes, None where they cannot be read."""
         with self.automaton.lock:
             return self.automaton.advance(state, data)
+
+    def after_prefix(self, prefix: bytes) -> int:
+        """A state like the start in which `prefix` must be spelled first: where a healed run begins."""
+        with self.automaton.lock:
+            return self.automaton.prefixed(self.start, prefix)
 
     def is_accepting(self, state: int) -> bool:
         """Whether a text may end here."""

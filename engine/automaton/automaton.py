@@ -79,6 +79,11 @@ class Automaton:
                 return None
         return state
 
+    def prefixed(self, state: int, prefix: bytes) -> int:
+        """The state in which `prefix` must be read before what remains in `state`."""
+        with self._at_work(state):
+            return self._number(self.arena.seq(self.arena.literal(prefix), self._terms[state]))
+
     def is_accepting(self, state: int) -> bool:
         """Whether a text may end in this state."""
         return bool(self.accepting[state])

@@ -12,6 +12,7 @@ from engine.decoding.records import ConstraintSource, SourceKind
 from engine.errors import ConstraintError
 from engine.grammar.ebnf.gbnf import compile_gbnf
 from engine.grammar.ebnf.lark import compile_lark
+from engine.grammar.free_text import after_delimiter
 from engine.grammar.json_schema import source as json_source
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.regex.compile import compile_regex
@@ -37,11 +38,12 @@ def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Co
         "request": compile_request,
     }
     try:
-        return compilers[source.kind](source.text, **options)
+        constraint = compilers[source.kind](source.text, **options)
     except TypeError as error:
         if "keyword argument" not in str(error):
             raise
         raise ConstraintError(f"Unknown option for {source.kind}: {error}.") from None
+    return after_delimiter(constraint, source.after, free_after=source.free_after) if source.after else constraint
 
 
 def spans(source: ConstraintSource) -> dict[str, tuple[int, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,10 @@ from engine.vocabulary import Vocabulary
 
 # Tokens per forward pass while a prompt is read: other sessions get their turn in between.
 _PREFILL = 256
+
+# Rows and tokens per forward pass where many texts are read at once: their logits and caches are held together.
+_BATCH_ROWS = 32
+_BATCH_TOKENS = 512
 
 
 class Cache:
@@ -47,6 +51,14 @@ class Cache:
             return Cache()
         layers = ((layer.keys[..., :length, :], layer.values[..., :length, :]) for layer in self.states.layers)
         return Cache(DynamicCache(layers))
+
+    def repeated(self, rows: int) -> DynamicCache:
+        """The same keys and values for each row of a batch, without copying them."""
+        if not self.length:
+            return DynamicCache()
+        return DynamicCache(
+            (layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1)) for layer in self.states.layers
+        )
 
 
 class Model:
@@ -108,6 +120,30 @@ class Model:
             rows.append(self._forward(cache, part, wanted))
         return np.concatenate(rows)
 
+    def read_many(self, cache: Cache, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """Read each of `rows` by itself after what `cache` holds: logits, float32 (len(row), vocabulary size), of each.
+
+        The cache stays as it is. Rows are read many at a time, so their logits may differ in the last bits from those
+        that `extend` gives. Raises ValueError if a row does not fit in the context.
+        """
+        longest = max(map(len, rows), default=0)
+        if cache.length + longest > self.context:
+            raise ValueError(f"{cache.length} + {longest} tokens do not fit in a context of {self.context}.")
+        found: list[NDArray[np.float32]] = [np.empty((0, self.vocabulary.size), dtype=np.float32)] * len(rows)
+        for batch in _batches(rows):
+            for place, logits in zip(batch, self._read_batch(cache, [rows[place] for place in batch]), strict=True):
+                found[place] = logits
+        return found
+
+    def _read_batch(self, cache: Cache, rows: list[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """Rows are padded at their ends: what comes after a token is not seen by it."""
+        width = max(map(len, rows))
+        padded = [[*row, *[0] * (width - len(row))] for row in rows]
+        with self._forward_lock, torch.inference_mode():
+            read = torch.tensor(padded, device=self._network.device)
+            output = self._network(read, cache=cache.repeated(len(rows)), use_cache=True)
+            return [output.logits[place, : len(row)].float().cpu().numpy().copy() for place, row in enumerate(rows)]
+
     def _forward(self, cache: Cache, ids: Sequence[int], keep: int) -> NDArray[np.float32]:
         with self._forward_lock, torch.inference_mode():  # inference mode is a property of the thread
             read = torch.tensor([list(ids)], device=self._network.device)
@@ -115,6 +151,18 @@ class Model:
             output = self._network(read, cache=cache.states, use_cache=True, logits_to_keep=keep or 1)
             logits: NDArray[np.float32] = output.logits[0].float().cpu().numpy()
         return logits[-keep:] if keep else logits[:0]
+
+
+def _batches(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Places of rows read together: of similar length, within the bounds of a batch; empty rows are left out."""
+    batch: list[int] = []
+    for place in sorted((place for place, row in enumerate(rows) if row), key=lambda place: -len(rows[place])):
+        if batch and (len(batch) == _BATCH_ROWS or (len(batch) + 1) * len(rows[batch[0]]) > _BATCH_TOKENS):
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
 
 
 def _end_ids(network: Any, tokenizer: Any) -> set[int]:

@@ -166,3 +166,18 @@ def test_forward_passes_from_two_threads(model: Model) -> None:
     assert len(results) == 2
     for result in results:
         np.testing.assert_allclose(result, expected, atol=TOLERANCE)
+
+
+def test_many_rows_are_read_like_each_by_itself(model: Model) -> None:
+    cache = model.new_cache()
+    model.extend(cache, model.encode("Many ways to go on", False), keep=1)
+    rows = [[1, 2, 3], [4], [], [5, 6, 7, 8, 9], *([token] for token in range(40))]
+    held = cache.length
+    found = model.read_many(cache, rows)
+    assert cache.length == held
+    assert [len(logits) for logits in found] == [len(row) for row in rows]
+    for row, logits in zip(rows[:5], found, strict=False):
+        if row:
+            assert np.allclose(model.extend(cache.fork(held), row), logits, atol=1e-3)
+    with pytest.raises(ValueError, match="do not fit"):
+        model.read_many(cache, [[0] * model.context])

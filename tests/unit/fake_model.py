@@ -51,5 +51,9 @@ class FakeModel:
         self.computed += len(ids)
         return np.array(rows, dtype=np.float32)[-keep:]
 
+    def read_many(self, cache: FakeCache, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        empty = np.empty((0, self.vocabulary.size), dtype=np.float32)
+        return [self.extend(FakeCache(list(cache.ids)), row, len(row)) if row else empty for row in rows]
+
     def _hashed(self, ids: tuple[int, ...]) -> np.ndarray:
         return np.random.default_rng(ids).normal(size=self.vocabulary.size) * 3

@@ -13,7 +13,7 @@ from engine.budget import Budget
 from engine.constraint import Constraint, Report
 from engine.errors import ConstraintError, Origin
 from engine.findings import Finding
-from engine.grammar.charset import ALL, utf8
+from engine.grammar.free_text import free_text
 from engine.grammar.choices import compile_choices
 from engine.grammar.ebnf.gbnf import compile_gbnf
 from engine.grammar.ebnf.lark import compile_lark
@@ -138,5 +138,5 @@ def _within(part: Part, compile_text: Callable[[], Constraint]) -> Constraint:
 def _any_text(budget: Budget) -> Constraint:
     started = time.monotonic()
     arena = Arena(budget)
-    text = arena.tag(Origin(""), arena.star(utf8(arena, ALL)), "<text>")
+    text = arena.tag(Origin(""), free_text(arena), "<text>")
     return Constraint("text", Automaton(arena, text), Report("text", time.monotonic() - started, len(arena)))

@@ -12,11 +12,12 @@ from functools import partial
 
 from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
-from engine.automaton.terms import ALL_BYTES, Term
+from engine.automaton.terms import Term
 from engine.budget import Budget
 from engine.constraint import Constraint, Report
 from engine.errors import BudgetError, ConstraintError, Origin
-from engine.grammar.charset import ALL, utf8
+from engine.grammar.charset import utf8
+from engine.grammar.free_text import free_text
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
 from engine.grammar.json_schema.options import Options
@@ -62,7 +63,6 @@ class _Terms:
         self.tag = tag
         self.arena = arena
         self.budget = budget
-        self.character = utf8(arena, ALL)
         self.document: Document | None = None
         found = list(schemas_of(tag, budget))
         if found:
@@ -201,14 +201,7 @@ class _Terms:
         return arena.seq(arena.star(once), tail)
 
     def _free(self, part: Part, stops: Ends, last: Ends) -> Term:
-        """Free text and one of `last`, in which no stop occurs before; without `last`, none occurs at all."""
-        arena = self.arena
-        text = arena.seq(arena.star(self.character), arena.words(last) if last else arena.epsilon)
-        if stops:
-            more = [arena.bytes(ALL_BYTES)] if last else []
-            too_early = arena.concat([arena.anything, arena.words(stops), *more, arena.anything])
-            text = arena.both([text, arena.complement(too_early)])
-        return arena.tag(Origin(part.pointer), text, "<text>")
+        return self.arena.tag(Origin(part.pointer), free_text(self.arena, stops, last), "<text>")
 
 
 def _words(part: Part | None) -> Ends:
