@@ -95,7 +95,7 @@ class Constraint:
     `BudgetError` when the constraint's budget is used up.
     """
 
-    kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text", "delimited"]
+    kind: Literal["json_schema", "regex", "choices", "gbnf", "lark", "structural_tag", "text", "bytes", "delimited"]
     automaton: Automaton
     report: Report = field(repr=False)
     schema: SchemaSource | None = field(default=None, repr=False)

@@ -15,7 +15,7 @@ from engine.decoding.records import RunSpec
 from engine.decoding.spec import spec_from_dict, spec_to_dict
 
 PARAMETER = "run"
-VERSION = "1"
+VERSION = "2"
 MAX_PACKED = 100_000  # characters in the URL
 MAX_UNPACKED = 4_000_000  # bytes of JSON
 

@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from engine.constraint import Constraint
 from engine.decoding.errors import ChoiceError, DecodingError
-from engine.decoding.forward import Forward
-from engine.decoding.observe import Ranking, candidates, entropy, token_bytes, token_name, top2_gap
-from engine.decoding.records import FinishReason, RunSpec, Step, StepKind, Trace
-from engine.decoding.sampler import Bools, Distributions, Draw, distributions, draw
+from engine.decoding.forward import Forward, Logits
+from engine.decoding.healing import taken_back
+from engine.decoding.jump import jumped
+from engine.decoding.observe import Ranking, candidates, observed, token_bytes, token_name
+from engine.decoding.records import FinishReason, Healed, RunSpec, Step, StepKind, Trace
+from engine.decoding.sampler import Distributions, Draw, distributions, draw
 from engine.decoding.spec import run_id
-from engine.decoding.trace import tidy
+from engine.decoding.support import Support, Supports
 from engine.errors import Origin
+from engine.grammar.free_text import any_bytes
 from engine.grammar.sources import compile_source
-from engine.masking import Masker, TokenMask
+from engine.masking import Masker, Place, TokenMask
 
 if TYPE_CHECKING:
     from engine.model.model import Model
@@ -42,7 +44,8 @@ class Decoder:
 
     `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` is shared with the run
     that this one branches from.
-    Raises ConstraintError as the compilation does, and DecodingError if the prompt is empty or too long.
+    Raises ConstraintError as the compilation does, and DecodingError if the prompt is empty or too long, or no text can
+    be completed within a limit that must be kept.
     """
 
     def __init__(
@@ -55,16 +58,38 @@ class Decoder:
     ) -> None:
         self.model = model
         self.spec = replace(spec, model=model.name)
-        self.masker = _masker(model, spec, constraint, masker)
-        self.constraint = self.masker.constraint if self.masker else None
-        self._prompt = _prompt(model, spec)
-        self._forward = forward or Forward(model, self._prompt)
-        self._free = None if self.masker else _free(model)
+        self.constraint, self.masker = _masks(model, spec, constraint, masker)
+        prompt = _prompt(model, spec)
+        cut = len(prompt) - taken_back(prompt, model.vocabulary, spec.healing)
+        self._prompt, self._removed = prompt[:cut], prompt[cut:]
+        self._prefix = b"".join(model.vocabulary.tokens[token_id] for token_id in self._removed)
+        self._forward = forward or Forward(model, self._prompt, self._removed)
         self._choices = dict(spec.choices)
         self._steps: list[Step] = []
-        self._states: list[int | None] = [self.constraint.start if self.constraint else None]
+        start = self.masker.constraint.start
+        self._states = [self.masker.constraint.after_prefix(self._prefix) if self._prefix else start]
+        self._supports = Supports(model, spec, self.masker)
+        self._supports.check_limit(self._states[0], spec.max_tokens)
         self._at = 0
         self._finish: FinishReason | None = None
+
+    @classmethod
+    def resumed(
+        cls, model: Model, trace: Trace, constraint: Constraint | None = None, masker: Masker | None = None
+    ) -> Decoder:
+        """The run that `trace` recorded, with its steps, ready to go on or to branch; nothing is computed again.
+
+        Raises DecodingError if the trace's tokens are not the model's, or the constraint refuses them.
+        """
+        run = cls(model, trace.spec, constraint, masker)
+        for step in trace.steps:
+            if token_bytes(model.vocabulary, step.token_id) != step.token:
+                raise DecodingError(f"Step {step.index} took a token that {model.name} does not have: {step.token!r}.")
+            run._steps.append(step)
+            run._states.append(run._advance(run._states[-1], step.token_id))
+        run._at = len(run._steps)
+        run._finish = run._reason_to_stop() if run._steps else None
+        return run
 
     @property
     def position(self) -> int:
@@ -72,8 +97,8 @@ class Decoder:
         return self._at
 
     @property
-    def state(self) -> int | None:
-        """The automaton's state at the position, None in a free run."""
+    def state(self) -> int:
+        """The automaton's state at the position."""
         return self._states[self._at]
 
     @property
@@ -89,16 +114,21 @@ class Decoder:
             run_id=run_id(self.spec),
             model=self.model.name,
             vocabulary_size=self.model.vocabulary.size,
-            prompt_tokens=tuple((token_id, self._shown(token_id)) for token_id in self._prompt),
+            prompt_tokens=self._pairs(self._prompt),
             steps=tuple(self._steps),
             finish=self._finish,
             missing=self._missing() if self._finish not in (None, "complete") else "",
+            healed=self._healed if self._steps else None,
         )
 
-    def mask_at(self, index: int) -> TokenMask | None:
-        """The mask before step `index` (or after the last one), None in a free run."""
-        state = self._states[index]
-        return self.masker.mask(state) if self.masker and state is not None else None
+    def mask_at(self, index: int) -> TokenMask:
+        """The mask before step `index` (or after the last one), before policy and limit take anything away."""
+        return self.masker.mask(self._states[index])
+
+    def distributions_at(self, index: int) -> Distributions:
+        """The full distributions of a step computed before (or of the next), from the model again."""
+        tokens = [step.token_id for step in self._steps[:index]]
+        return self._distributions(index, self._forward.logits(tokens)[0], self._supports.at(self._place(index)))
 
     def step(self) -> Step | None:
         """The step at the position: replayed if it is known, else computed; None behind the end of the run.
@@ -146,103 +176,127 @@ class Decoder:
         return other
 
     def _compute(self) -> None:
-        """Compute the next step and append it with the state after it."""
-        index, state = len(self._steps), self._states[-1]
+        """Compute the next step, or the next ones where the constraint forces several, and append them."""
         started = perf_counter()
-        logits = self._forward.logits([step.token_id for step in self._steps])
-        forwarded = perf_counter()
-        allowed = self._allowed(index)
+        index = len(self._steps)
+        ahead = self._ahead(index)
+        found = perf_counter()
+        logits = self._forward.logits([step.token_id for step in self._steps], ahead)
+        seconds = {"jump": found - started} if ahead else {}
+        seconds["forward"] = perf_counter() - found
+        if not ahead:
+            self._take(index, logits[0], seconds)
+        for place, token_id in enumerate(ahead):
+            self._take(index + place, logits[place], {} if place else seconds, token_id)
+
+    def _ahead(self, index: int) -> tuple[int, ...]:
+        """Tokens that can be written from here without asking the model; none while a healed prefix is owed."""
+        if self.spec.jump_forward == "off" or self._owed(index):
+            return ()
+        by_hand = min((step for step in self._choices if step >= index), default=self.spec.max_tokens)
+        most = min(by_hand, self.spec.max_tokens, self.model.context - len(self._prompt)) - index
+        state = self._states[index]
+        ids = jumped(
+            self.masker.constraint, self.model.vocabulary, self.model.canonical, state, most, self.spec.jump_forward
+        )
+        tokens = [step.token_id for step in self._steps]
+        for place, token_id in enumerate(ids):
+            here = self._place_of((*tokens, *ids[:place]), state)
+            if not self._supports.at(here).allowed[token_id]:
+                return ids[:place]
+            state = self._advance(state, token_id)
+        return ids
+
+    def _take(self, index: int, logits: Logits, seconds: dict[str, float], jumped: int | None = None) -> None:
+        """Append the step at `index` and the state after it."""
+        started = perf_counter()
+        support = self._supports.at(self._place(index))
         masked = perf_counter()
-        count = int(np.count_nonzero(allowed))
-        if not count:
-            raise DecodingError(f"Step {index}: no token is allowed. {self._where(state)}")
-        try:
-            found = distributions(logits, allowed, self.spec.sampler)
-        except DecodingError as error:
-            raise DecodingError(f"Step {index}: {error}.") from error
-        kind, drawn = self._take(index, count, found)
+        found = self._distributions(index, logits, support)
+        kind, drawn = self._draw(index, found, jumped)
         sampled = perf_counter()
-        after = self._advance(state, drawn.token_id)
+        after = self._advance(self._states[index], drawn.token_id)
         advanced = perf_counter() - sampled
-        seconds = {
-            "forward": forwarded - started,
-            "mask": masked - forwarded + advanced,
-            "sample": sampled - masked,
-        }
-        self._steps.append(self._record(index, state, kind, drawn, found, count, seconds))
+        spent = {**seconds, "mask": masked - started + advanced, "sample": sampled - masked}
+        self._steps.append(self._record(index, kind, drawn, found, support, spent))
         self._states.append(after)
 
-    def _take(self, index: int, count: int, found: Distributions) -> tuple[StepKind, Draw]:
+    def _distributions(self, index: int, logits: Logits, support: Support) -> Distributions:
+        if not support.allowed.any():
+            raise self._failed(index, f"Step {index}: no token is allowed. {self._where(index)}")
+        try:
+            return distributions(logits, support.allowed, self.spec.sampler)
+        except DecodingError as error:
+            raise self._failed(index, f"Step {index}: {error}.") from error
+
+    def _draw(self, index: int, found: Distributions, jumped: int | None) -> tuple[StepKind, Draw]:
+        if jumped is not None:
+            return "jumped", Draw(jumped, 1.0)
         if index in self._choices:
             self._check_choice(index, self._choices[index])
             return "chosen", Draw(self._choices[index], 1.0)
-        if count == 1:
-            return "forced", Draw(int(found.allowed.argmax()), 1.0)
-        return "sampled", draw(found.sampling, self.spec.sampler, index)
+        forced = int(found.allowed.sum()) == 1
+        drawn = Draw(int(found.allowed.argmax()), 1.0) if forced else draw(found.sampling, self.spec.sampler, index)
+        if self._owed(index):
+            return "healed", drawn
+        return "forced" if forced else "sampled", drawn
 
     def _check_choice(self, index: int, token_id: int) -> None:
         size = self.model.vocabulary.size
         if not 0 <= token_id < size:
             raise ChoiceError(f"Step {index}: there is no token {token_id}; the vocabulary has {size}.")
-        if self._allowed(index)[token_id]:
+        if self._supports.at(self._place(index)).allowed[token_id]:
             return
         shown = repr(token_name(self.model.vocabulary, token_id) or self.model.vocabulary.name(token_id))
-        raise ChoiceError(
-            f"Step {index}: token {token_id} ({shown}) is not allowed here. {self._where(self._states[index])}"
-        )
+        said = f"Step {index}: token {token_id} ({shown}) is not allowed here. {self._where(index)}"
+        raise ChoiceError(said, remains=self._describe(index), origins=self._origins(index))
 
-    def _allowed(self, index: int) -> Bools:
-        if self._free is not None:
-            return self._free
-        mask = self.mask_at(index)
-        assert mask is not None
-        return mask.to_bool()
+    def _place(self, index: int) -> Place:
+        return self._place_of(tuple(step.token_id for step in self._steps[:index]), self._states[index])
 
-    def _advance(self, state: int | None, token_id: int) -> int | None:
-        if self.masker is None or state is None:
-            return None
+    def _place_of(self, tokens: tuple[int, ...], state: int) -> Place:
+        remaining = self.spec.max_tokens - len(tokens)
+        return Place(self._states[0], len(self._prefix), tokens, state, remaining)
+
+    def _owed(self, index: int) -> bytes:
+        """What is still to be spelled of the healed prefix."""
+        written = sum(len(step.token) for step in self._steps[:index]) if self._prefix else 0
+        return self._prefix[written:]
+
+    def _advance(self, state: int, token_id: int) -> int:
         after = self.masker.advance(state, token_id)
         if after is None:
-            raise DecodingError(f"Token {token_id} is in the mask but the automaton refuses it. {self._where(state)}")
+            raise DecodingError(
+                f"The automaton refuses token {token_id}. What remains is {self.masker.constraint.describe(state)}."
+            )
         return after
 
     def _record(
         self,
         index: int,
-        state: int | None,
         kind: StepKind,
         drawn: Draw,
         found: Distributions,
-        count: int,
+        support: Support,
         seconds: dict[str, float],
     ) -> Step:
-        vocabulary, taken = self.model.vocabulary, drawn.token_id
-        ranking, argmax = Ranking(found.logits), int(found.logits.argmax())
-        return Step(
+        argmax = int(found.logits.argmax())
+        return observed(
+            found,
+            drawn,
+            self.model.vocabulary,
             index=index,
             offset=sum(len(step.token) for step in self._steps),
-            token_id=taken,
-            token=token_bytes(vocabulary, taken),
             kind=kind,
-            end=taken in vocabulary.end_ids,
-            before=self._describe(state),
-            origins=self._origins(state),
-            candidates=candidates(found, taken, vocabulary, ranking),
-            allowed_count=count,
-            z=tidy(found.z),
-            cost=tidy(found.cost),
-            raw_entropy=tidy(entropy(found.raw)),
-            renormalised_entropy=tidy(entropy(found.renormalised)),
-            rank=ranking.rank(taken),
-            raw=tidy(found.raw[taken]),
-            renormalised=tidy(found.renormalised[taken]),
-            argmax_id=argmax,
-            argmax=token_bytes(vocabulary, argmax),
-            argmax_masked=not found.allowed[argmax],
-            argmax_origins=() if found.allowed[argmax] else self._blame(state, argmax),
-            top2_gap=tidy(top2_gap(found)),
-            draw_distance=tidy(drawn.distance),
-            seconds={phase: tidy(spent) for phase, spent in seconds.items()},
+            before=self._describe(index),
+            origins=self._origins(index),
+            argmax_origins=() if found.allowed[argmax] else self._blame(index, argmax),
+            owed=self._owed(index),
+            narrowed=support.masked_in - int(support.allowed.sum()),
+            fallback=support.fallback,
+            to_end=support.to_end and support.to_end.tokens,
+            to_end_exact=support.to_end is not None and support.to_end.exact,
+            seconds=seconds,
         )
 
     def _reason_to_stop(self) -> FinishReason | None:
@@ -254,41 +308,62 @@ class Decoder:
             return "context"
         return None
 
+    @cached_property
+    def _healed(self) -> Healed | None:
+        if not self._removed:
+            return None
+        allowed = self.masker.mask(self.masker.constraint.start).to_bool()
+        found = distributions(self._forward.after_removed(), allowed, self.spec.sampler)
+        favourite = int(found.renormalised.argmax())
+        shown = candidates(found, favourite, self.model.vocabulary, Ranking(found.logits))
+        return Healed(self._pairs(self._removed), self._prefix, shown)
+
     def _missing(self) -> str:
         state = self._states[-1]
-        if self.constraint is None or state is None or self.constraint.is_accepting(state):
+        if self.constraint is None or self.constraint.is_accepting(state):
             return ""
-        completion, words = self.constraint.shortest(state), self._describe(state)
+        completion, words = self.constraint.shortest(state), self.constraint.describe(state)
         if len(completion) > SHOWN_COMPLETION:
             return f"{words} (at least {len(completion)} more bytes)"
         return f"{words} (for example {completion.decode(errors='backslashreplace')})"
 
-    def _where(self, state: int | None) -> str:
-        if state is None:
+    def _failed(self, index: int, said: str) -> DecodingError:
+        return DecodingError(said, remains=self._describe(index), origins=self._origins(index), trace=self.trace)
+
+    def _where(self, index: int) -> str:
+        if self.constraint is None and not self._owed(index):
             return "A free run takes any token except special ones."
-        origins = ", ".join(map(str, self._origins(state)))
-        return f"What remains is {self._describe(state)}" + (f", by {origins}." if origins else ".")
+        origins = ", ".join(map(str, self._origins(index)))
+        return f"What remains is {self._describe(index)}" + (f", by {origins}." if origins else ".")
 
-    def _describe(self, state: int | None) -> str:
-        return self.constraint.describe(state) if self.constraint and state is not None else ""
+    def _describe(self, index: int) -> str:
+        if self.constraint is None and not self._owed(index):
+            return ""
+        return self.masker.constraint.describe(self._states[index])
 
-    def _origins(self, state: int | None) -> tuple[Origin, ...]:
-        return self.constraint.origins(state) if self.constraint and state is not None else ()
+    def _origins(self, index: int) -> tuple[Origin, ...]:
+        return self.masker.constraint.origins(self._states[index])
 
-    def _blame(self, state: int | None, token_id: int) -> tuple[Origin, ...]:
-        if self.masker is None or state is None or token_id >= self.model.vocabulary.size:
+    def _blame(self, index: int, token_id: int) -> tuple[Origin, ...]:
+        if self.constraint is None or token_id >= self.model.vocabulary.size:
             return ()
-        return self.masker.blame(state, token_id)
+        return self.masker.blame(self._states[index], token_id)
+
+    def _pairs(self, ids: list[int]) -> tuple[tuple[int, bytes], ...]:
+        return tuple((token_id, self._shown(token_id)) for token_id in ids)
 
     def _shown(self, token_id: int) -> bytes:
-        vocabulary = self.model.vocabulary
-        return token_bytes(vocabulary, token_id) or token_name(vocabulary, token_id).encode()
+        return token_bytes(self.model.vocabulary, token_id) or token_name(self.model.vocabulary, token_id).encode()
 
 
-def _masker(model: Model, spec: RunSpec, constraint: Constraint | None, masker: Masker | None) -> Masker | None:
+def _masks(
+    model: Model, spec: RunSpec, constraint: Constraint | None, masker: Masker | None
+) -> tuple[Constraint | None, Masker]:
+    """The constraint of the spec, None for a free run, and the masker of what may be written."""
     if spec.constraint is None:
-        return None
-    return masker or Masker(constraint or compile_source(spec.constraint), model.vocabulary)
+        return None, Masker(any_bytes(), model.vocabulary)
+    masker = masker or Masker(constraint or compile_source(spec.constraint), model.vocabulary)
+    return masker.constraint, masker
 
 
 def _prompt(model: Model, spec: RunSpec) -> list[int]:
@@ -300,11 +375,3 @@ def _prompt(model: Model, spec: RunSpec) -> list[int]:
             f"The prompt is too long: it has {len(ids)} tokens and the model reads at most {model.context}. Shorten it."
         )
     return ids
-
-
-def _free(model: Model) -> Bools:
-    """What a free run may take: every token that spells something, and the end tokens."""
-    vocabulary = model.vocabulary
-    allowed = np.fromiter((bool(token) for token in vocabulary.tokens), dtype=np.bool_, count=vocabulary.size)
-    allowed[sorted(vocabulary.end_ids)] = True
-    return allowed

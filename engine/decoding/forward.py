@@ -1,7 +1,7 @@
 """Forward passes over texts that share a beginning, each token computed once where possible.
 
 A run and its branches share one KV cache: going from one to the other crops it to what they have in common. The prompt
-is never computed twice.
+is never computed twice, also where healing takes back its end.
 """
 
 from __future__ import annotations
@@ -16,33 +16,71 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from engine.model.model import Model
 
+Logits = NDArray[np.float32]
+
 
 class Forward:
-    """Next-token logits after a prompt and the tokens that follow it. Safe to share between threads."""
+    """Next-token logits after a prompt and the tokens that follow it. Safe to share between threads.
 
-    def __init__(self, model: Model, prompt: Sequence[int]) -> None:
+    `removed`: what healing took back from the prompt's end; it is read once, with the prompt, and then forgotten.
+    """
+
+    def __init__(self, model: Model, prompt: Sequence[int], removed: Sequence[int] = ()) -> None:
         self._model = model
         self._prompt = list(prompt)
+        self._removed = list(removed)
         self._held: list[int] = []  # the tokens in the cache
         self._cache = model.new_cache()
-        self._after_prompt: NDArray[np.float32] | None = None
+        self._after_prompt: Logits | None = None
+        self._after_removed: Logits | None = None
+        self._latest: tuple[tuple[int, ...], Logits] | None = None
         self._lock = Lock()
 
-    def logits(self, tokens: Sequence[int]) -> NDArray[np.float32]:
-        """The logits (n,) for the token after the prompt and `tokens`."""
+    def logits(self, tokens: Sequence[int], ahead: Sequence[int] = ()) -> Logits:
+        """The logits for the token after the prompt and `tokens`, and after each of those `ahead`, which are read in
+        the same pass: float32 (1 + len(ahead), n)."""
         with self._lock:
-            if tokens:
-                return self._extend(self._prompt + list(tokens))
-            if self._after_prompt is None:
-                self._after_prompt = self._extend(self._prompt).copy()
-            return self._after_prompt
+            first = self._known(tokens)
+            wanted = len(ahead) + (first is None)
+            if not wanted:
+                assert first is not None
+                return first[np.newaxis]
+            rows = self._read([*self._prompt, *tokens, *ahead], wanted)
+            if first is not None:
+                rows = np.concatenate([first[np.newaxis], rows])
+            elif not tokens:
+                self._after_prompt = rows[0].copy()
+            self._latest = ((*tokens, *ahead), rows[-1])
+            return rows
 
-    def _extend(self, text: list[int]) -> NDArray[np.float32]:
+    def after_removed(self) -> Logits:
+        """The logits (n,) after the whole prompt, as it was before healing took its end back."""
+        with self._lock:
+            if self._after_removed is None:
+                self._read_whole_prompt()
+            assert self._after_removed is not None
+            return self._after_removed
+
+    def _known(self, tokens: Sequence[int]) -> Logits | None:
+        if self._latest is not None and self._latest[0] == tuple(tokens):
+            return self._latest[1]
+        if tokens:
+            return None
+        if self._after_prompt is None and self._removed:
+            self._read_whole_prompt()
+        return self._after_prompt
+
+    def _read_whole_prompt(self) -> None:
+        rows = self._read([*self._prompt, *self._removed], len(self._removed) + 1)
+        self._after_prompt, self._after_removed = rows[0].copy(), rows[-1].copy()
+
+    def _read(self, text: list[int], wanted: int) -> Logits:
+        """The logits after each of the last `wanted` tokens of `text`."""
         held = self._held[: self._cache.length]  # a pass that failed may have left less
-        common = min(_common(held, text), len(text) - 1)  # the last token is needed for its logits
+        common = min(_common(held, text), len(text) - wanted)  # a token is read to get the logits after it
         self._cache.crop(common)
         self._held = text[:common]
-        logits: NDArray[np.float32] = self._model.extend(self._cache, text[common:], keep=1)[-1]
+        logits = self._model.extend(self._cache, text[common:], keep=wanted)
         self._held = text
         return logits
 

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import math
+from typing import TypedDict, Unpack
 
 import numpy as np
 
-from engine.decoding.records import Candidate
-from engine.decoding.sampler import Bools, Distributions, Floats
+from engine.decoding.records import Candidate, Step, StepKind
+from engine.decoding.sampler import Bools, Distributions, Draw, Floats
 from engine.decoding.trace import tidy
+from engine.errors import Origin
 from engine.vocabulary import Vocabulary
 
 FAVOURITES = 24
 """How many of the model's favourites, and how many of the allowed ones, a step keeps."""
+
+
+class Known(TypedDict):
+    """The fields of a step that its distributions do not say."""
+
+    index: int
+    offset: int
+    kind: StepKind
+    before: str
+    origins: tuple[Origin, ...]
+    argmax_origins: tuple[Origin, ...]
+    owed: bytes
+    narrowed: int
+    fallback: bool
+    to_end: int | None
+    to_end_exact: bool
 
 
 class Ranking:
@@ -27,6 +45,39 @@ class Ranking:
         logit = self._logits[token_id]
         better = len(self._ascending) - int(np.searchsorted(self._ascending, logit, side="right"))
         return better + int(np.count_nonzero(self._logits[:token_id] == logit))
+
+
+def observed(
+    found: Distributions,
+    drawn: Draw,
+    vocabulary: Vocabulary,
+    *,
+    seconds: dict[str, float],
+    **known: Unpack[Known],
+) -> Step:
+    """The record of a step: what the distributions say, beside what is `known` of it already."""
+    ranking, taken, argmax = Ranking(found.logits), drawn.token_id, int(found.logits.argmax())
+    return Step(
+        token_id=taken,
+        token=token_bytes(vocabulary, taken),
+        end=taken in vocabulary.end_ids,
+        candidates=candidates(found, taken, vocabulary, ranking),
+        allowed_count=int(np.count_nonzero(found.allowed)),
+        z=tidy(found.z),
+        cost=tidy(found.cost),
+        raw_entropy=tidy(entropy(found.raw)),
+        renormalised_entropy=tidy(entropy(found.renormalised)),
+        rank=ranking.rank(taken),
+        raw=tidy(found.raw[taken]),
+        renormalised=tidy(found.renormalised[taken]),
+        argmax_id=argmax,
+        argmax=token_bytes(vocabulary, argmax),
+        argmax_masked=not found.allowed[argmax],
+        top2_gap=tidy(top2_gap(found)),
+        draw_distance=tidy(drawn.distance),
+        seconds={phase: tidy(spent) for phase, spent in seconds.items()},
+        **known,
+    )
 
 
 def candidates(found: Distributions, taken: int, vocabulary: Vocabulary, ranking: Ranking) -> tuple[Candidate, ...]:

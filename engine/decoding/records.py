@@ -110,16 +110,16 @@ class Candidate:
 class Step:
     """One token of a run and why it was possible.
 
-    `offset`: bytes written before this token, a healed prefix included; `owed`: those of the prefix still to be spelled.
-    `before`: the automaton's state before it, in words; `origins`: the
-    parts of the source that speak there. `z`: allowed mass at temperature 1 before truncation, `cost`: -ln z.
-    Entropies in nats. `candidates`: the model's favourites, the allowed favourites and the token taken, by rank.
-    `top2_gap`: difference of the two largest allowed logits (infinite if only one is allowed); `draw_distance`: how far
-    the draw was from the next token's share, 1.0 where nothing was drawn (both say how safely this choice repeats under
-    float noise). `narrowed`: tokens that the mask alone would allow and the policy or the token limit took away;
-    `fallback`: the policy left nothing, so that it was put aside for this step. `to_end`: with `close_in_time`, an upper
-    bound of the tokens to an accepted end, the end token included; `to_end_exact`: it is the exact number.
-    `seconds`: by phase ("forward", "mask", "sample").
+    `offset`: bytes written before this token, a healed prefix included; `owed`: what of that prefix is still to be
+    spelled. `before`: the automaton's state before it, in words; `origins`: the parts of the source that speak there.
+    `z`: allowed mass at temperature 1 before truncation, `cost`: -ln z. Entropies in nats. `candidates`: the model's
+    favourites, the allowed favourites and the token taken, by rank. `top2_gap`: difference of the two largest allowed
+    logits (infinite if only one is allowed); `draw_distance`: how far the draw was from the next token's share, 1.0
+    where nothing was drawn (both say how safely this choice repeats under float noise). `narrowed`: tokens that the
+    mask alone would allow and the policy or the token limit took away; `fallback`: the policy left nothing, so that it
+    was put aside for this step. `to_end`: where the run closes in time, an upper bound of the tokens to an accepted
+    end, the end token included; `to_end_exact`: it is the exact number. `seconds`: by phase ("jump", "forward", "mask",
+    "sample").
     """
 
     index: int

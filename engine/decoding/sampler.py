@@ -24,7 +24,7 @@ class Distributions:
     """The three distributions of a step, float64 (logits,), over all ids.
 
     raw: the model's at temperature 1; renormalised: raw of the allowed tokens, divided by their mass z; sampling: after
-    temperature, top-k and top-p, in this order. `cost`: -ln z, finite also where z underflows to 0.
+    temperature, top-k, top-p and min-p, in this order. `cost`: -ln z, finite also where z underflows to 0.
     """
 
     logits: Floats
@@ -97,20 +97,22 @@ def _sampling(allowed_values: Floats, sampler: Sampler) -> Floats:
         return greedy
     with np.errstate(over="ignore"):  # a tiny temperature sends all but the favourite to -inf, rightly
         weights = np.exp((allowed_values - allowed_values.max()) / sampler.temperature)
-    if sampler.top_k or sampler.top_p < 1:
+    if sampler.top_k or sampler.top_p < 1 or sampler.min_p > 0:
         weights = _truncated(weights, sampler)
     shares: Floats = weights / weights.sum()
     return shares
 
 
 def _truncated(weights: Floats, sampler: Sampler) -> Floats:
-    """Keep the top_k largest weights, then the fewest largest that hold top_p of what is left; lower ids win ties."""
+    """Keep the top_k largest weights, then the fewest largest that hold top_p of what is left, then those of at least
+    min_p times the largest; lower ids win ties."""
     order = np.argsort(-weights, kind="stable")
     if sampler.top_k:
         order = order[: sampler.top_k]
     if sampler.top_p < 1:
         shares = np.cumsum(weights[order])
         order = order[: int(np.searchsorted(shares, sampler.top_p * shares[-1])) + 1]
+    order = order[weights[order] >= sampler.min_p * weights[order[0]]]
     kept = np.zeros(len(weights))
     kept[order] = weights[order]
     return kept

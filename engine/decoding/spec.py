@@ -10,7 +10,7 @@ import json
 from typing import Any, get_args
 
 from engine.decoding.errors import SpecError
-from engine.decoding.records import ConstraintSource, RunSpec, Sampler, SourceKind
+from engine.decoding.records import ConstraintSource, Healing, JumpForward, Policy, RunSpec, Sampler, SourceKind
 
 MAX_TOKENS = 100_000
 MAX_TOP_K = 10_000_000
@@ -25,36 +25,47 @@ def spec_to_dict(spec: RunSpec) -> dict[str, Any]:
     source, sampler = spec.constraint, spec.sampler
     return {
         "prompt": spec.prompt,
-        "constraint": source and {"kind": source.kind, "text": source.text, "options": dict(source.options)},
+        "constraint": source
+        and {
+            "kind": source.kind,
+            "text": source.text,
+            "options": dict(source.options),
+            "after": source.after,
+            "free_after": source.free_after,
+        },
         "chat_template": spec.chat_template,
         "sampler": {
             "temperature": float(sampler.temperature),
             "top_k": sampler.top_k,
             "top_p": float(sampler.top_p),
             "seed": sampler.seed,
+            "min_p": float(sampler.min_p),
         },
         "max_tokens": spec.max_tokens,
         "policy": spec.policy,
         "choices": [list(choice) for choice in spec.choices],
         "model": spec.model,
+        "healing": spec.healing,
+        "jump_forward": spec.jump_forward,
+        "close_in_time": spec.close_in_time,
     }
 
 
 def spec_from_dict(value: Any) -> RunSpec:
     """The spec that a JSON value describes. Raises SpecError naming the field that is wrong."""
     fields = _object(value, "the run", spec_to_dict(RunSpec(prompt="")).keys())
-    policy = fields["policy"]
-    if policy != "bridging":
-        raise SpecError(f"policy must be 'bridging', not {policy!r:.40}.")
     return RunSpec(
         prompt=_text(fields["prompt"], "prompt"),
         constraint=None if fields["constraint"] is None else _constraint(fields["constraint"]),
         chat_template=_flag(fields["chat_template"], "chat_template"),
         sampler=_sampler(fields["sampler"]),
         max_tokens=_integer(fields["max_tokens"], "max_tokens", 1, MAX_TOKENS),
-        policy="bridging",
+        policy=_one_of(fields["policy"], "policy", get_args(Policy)),
         choices=_choices(fields["choices"]),
         model=_text(fields["model"], "model"),
+        healing=_healing(fields["healing"]),
+        jump_forward=_one_of(fields["jump_forward"], "jump_forward", get_args(JumpForward)),
+        close_in_time=_flag(fields["close_in_time"], "close_in_time"),
     )
 
 
@@ -65,18 +76,22 @@ def run_id(spec: RunSpec) -> str:
 
 
 def _constraint(value: Any) -> ConstraintSource:
-    fields = _object(value, "constraint", ("kind", "text", "options"))
-    kind, options = fields["kind"], fields["options"]
-    if kind not in get_args(SourceKind):
-        raise SpecError(f"constraint.kind must be one of {', '.join(get_args(SourceKind))}, not {kind!r:.40}.")
+    fields = _object(value, "constraint", ("kind", "text", "options", "after", "free_after"))
+    kind, options = _one_of(fields["kind"], "constraint.kind", get_args(SourceKind)), fields["options"]
     if not isinstance(options, dict):
         raise SpecError("constraint.options must be an object.")
     pairs = ((_text(key, "an option"), _text(option, f"option {key}")) for key, option in options.items())
-    return ConstraintSource(kind, _text(fields["text"], "constraint.text"), tuple(pairs))
+    return ConstraintSource(
+        kind=kind,
+        text=_text(fields["text"], "constraint.text"),
+        options=tuple(pairs),
+        after=_text(fields["after"], "constraint.after"),
+        free_after=_flag(fields["free_after"], "constraint.free_after"),
+    )
 
 
 def _sampler(value: Any) -> Sampler:
-    fields = _object(value, "sampler", ("temperature", "top_k", "top_p", "seed"))
+    fields = _object(value, "sampler", ("temperature", "top_k", "top_p", "seed", "min_p"))
     top_p = _number(fields["top_p"], "sampler.top_p", 0.0, 1.0)
     if top_p == 0:
         raise SpecError("sampler.top_p must be above 0.")
@@ -85,7 +100,18 @@ def _sampler(value: Any) -> Sampler:
         top_k=_integer(fields["top_k"], "sampler.top_k", 0, MAX_TOP_K),
         top_p=top_p,
         seed=_integer(fields["seed"], "sampler.seed", 0, MAX_SEED),
+        min_p=_number(fields["min_p"], "sampler.min_p", 0.0, 1.0),
     )
+
+
+def _healing(value: Any) -> Healing:
+    return "auto" if value == "auto" else _integer(value, "healing (if not 'auto')", 0, MAX_TOKENS)
+
+
+def _one_of(value: Any, name: str, known: tuple[Any, ...]) -> Any:
+    if not isinstance(value, str) or value not in known:
+        raise SpecError(f"{name} must be one of {', '.join(known)}, not {value!r:.40}.")
+    return value
 
 
 def _choices(value: Any) -> tuple[tuple[int, int], ...]:

@@ -10,26 +10,21 @@ import gzip
 import json
 import math
 import zlib
-from typing import Any
+from typing import Any, get_args
 
 from engine.decoding.errors import TraceError
-from engine.decoding.records import Candidate, FinishReason, Step, StepKind, Trace
+from engine.decoding.records import Candidate, FinishReason, Healed, Step, StepKind, Trace
 from engine.decoding.spec import run_id, spec_from_dict, spec_to_dict
 from engine.errors import Origin
 
 FORMAT = "maskscope-trace"
-VERSION = 1
+VERSION = 2
 
 MAX_PACKED = 16 * 2**20
 MAX_UNPACKED = 128 * 2**20
 
-KINDS: dict[str, StepKind] = {"sampled": "sampled", "forced": "forced", "chosen": "chosen"}
-FINISHES: dict[str, FinishReason] = {
-    "complete": "complete",
-    "limit": "limit",
-    "cancelled": "cancelled",
-    "context": "context",
-}
+KINDS: dict[str, StepKind] = {kind: kind for kind in get_args(StepKind)}
+FINISHES: dict[str, FinishReason] = {reason: reason for reason in get_args(FinishReason)}
 
 
 def tidy(number: float) -> float:
@@ -46,10 +41,11 @@ def save_trace(trace: Trace) -> bytes:
         "run_id": trace.run_id,
         "model": trace.model,
         "vocabulary_size": trace.vocabulary_size,
-        "prompt_tokens": [[token_id, _write_bytes(token)] for token_id, token in trace.prompt_tokens],
+        "prompt_tokens": _write_tokens(trace.prompt_tokens),
         "steps": [_write_step(step) for step in trace.steps],
         "finish": trace.finish,
         "missing": trace.missing,
+        "healed": trace.healed and _write_healed(trace.healed),
     }
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return gzip.compress(text.encode(), mtime=0)
@@ -109,10 +105,28 @@ def _read_trace(value: dict[str, Any]) -> Trace:
         run_id=value["run_id"],
         model=_text(value["model"]),
         vocabulary_size=_integer(value["vocabulary_size"]),
-        prompt_tokens=tuple((_integer(token_id), _bytes(token)) for token_id, token in _list(value["prompt_tokens"])),
+        prompt_tokens=_read_tokens(value["prompt_tokens"]),
         steps=steps,
         finish=None if finish is None else FINISHES[_text(finish)],
         missing=_text(value["missing"]),
+        healed=None if value["healed"] is None else _read_healed(value["healed"]),
+    )
+
+
+def _write_healed(healed: Healed) -> dict[str, Any]:
+    return {
+        "removed": _write_tokens(healed.removed),
+        "prefix": _write_bytes(healed.prefix),
+        "candidates": [_write_candidate(candidate) for candidate in healed.candidates],
+    }
+
+
+def _read_healed(healed: Any) -> Healed:
+    value = _object(healed)
+    return Healed(
+        removed=_read_tokens(value["removed"]),
+        prefix=_bytes(value["prefix"]),
+        candidates=tuple(_read_candidate(candidate) for candidate in _list(value["candidates"])),
     )
 
 
@@ -141,6 +155,11 @@ def _write_step(step: Step) -> dict[str, Any]:
         "argmax_origins": _write_origins(step.argmax_origins),
         "top2_gap": tidy(step.top2_gap) if math.isfinite(step.top2_gap) else None,
         "draw_distance": tidy(step.draw_distance),
+        "owed": _write_bytes(step.owed),
+        "narrowed": step.narrowed,
+        "fallback": step.fallback,
+        "to_end": step.to_end,
+        "to_end_exact": step.to_end_exact,
         "seconds": {phase: tidy(seconds) for phase, seconds in step.seconds.items()},
     }
 
@@ -172,6 +191,11 @@ def _read_step(step: Any) -> Step:
         argmax_origins=_origins(value["argmax_origins"]),
         top2_gap=math.inf if gap is None else _number(gap),
         draw_distance=_number(value["draw_distance"]),
+        owed=_bytes(value["owed"]),
+        narrowed=_integer(value["narrowed"]),
+        fallback=_flag(value["fallback"]),
+        to_end=None if value["to_end"] is None else _integer(value["to_end"]),
+        to_end_exact=_flag(value["to_end_exact"]),
         seconds={_text(phase): _number(seconds) for phase, seconds in _object(value["seconds"]).items()},
     )
 
@@ -203,6 +227,14 @@ def _read_candidate(value: Any) -> Candidate:
         end=bool(_integer(end)),
         name=_text(name),
     )
+
+
+def _write_tokens(tokens: tuple[tuple[int, bytes], ...]) -> list[list[Any]]:
+    return [[token_id, _write_bytes(token)] for token_id, token in tokens]
+
+
+def _read_tokens(value: Any) -> tuple[tuple[int, bytes], ...]:
+    return tuple((_integer(token_id), _bytes(token)) for token_id, token in _list(value))
 
 
 def _write_origins(origins: tuple[Origin, ...]) -> list[list[str]]:

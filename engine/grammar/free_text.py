@@ -7,13 +7,15 @@ remains.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection
 from dataclasses import replace
 
 from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.automaton.terms import ALL_BYTES, Term
-from engine.constraint import Constraint
+from engine.budget import Budget
+from engine.constraint import Constraint, Report
 from engine.errors import ConstraintError, Origin
 from engine.grammar.charset import ALL, utf8
 
@@ -32,6 +34,14 @@ def free_text(arena: Arena, stops: Collection[bytes] = (), last: Collection[byte
         too_early = arena.concat([arena.anything, arena.words(stops), *more, arena.anything])
         text = arena.both([text, arena.complement(too_early)])
     return text
+
+
+def any_bytes() -> Constraint:
+    """No constraint at all: any bytes, UTF-8 or not, as a model may write them."""
+    started = time.monotonic()
+    arena = Arena(Budget())
+    everything = Automaton(arena, arena.star(arena.bytes(ALL_BYTES)))
+    return Constraint("bytes", everything, Report("bytes", time.monotonic() - started, len(arena)))
 
 
 def after_delimiter(constraint: Constraint, delimiter: str, *, free_after: bool = False) -> Constraint:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from transformers import DynamicCache
 
 from engine.model.prompts import closing_token, encode_chat, encode_plain, template_around
-from engine.vocabulary import Vocabulary
+from engine.vocabulary import Canonical, Vocabulary
 
 # Tokens per forward pass while a prompt is read: other sessions get their turn in between.
 _PREFILL = 256
@@ -82,6 +83,12 @@ class Model:
         self.vocabulary = Vocabulary.from_tokenizer(
             tokenizer, _end_ids(network, tokenizer), size=network.get_output_embeddings().weight.shape[0]
         )
+
+    @cached_property
+    def canonical(self) -> Canonical:
+        """The tokenizer's own way to write bytes in the middle of a text."""
+        with self._tokenizer_lock:
+            return Canonical(self.tokenizer, self.vocabulary)
 
     @property
     def has_chat_template(self) -> bool:

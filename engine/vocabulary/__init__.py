@@ -1,5 +1,6 @@
+from engine.vocabulary.canonical import Canonical
 from engine.vocabulary.spelling import VocabularyError
 from engine.vocabulary.trie import Trie, build_trie
 from engine.vocabulary.vocabulary import Vocabulary
 
-__all__ = ["Trie", "Vocabulary", "VocabularyError", "build_trie"]
+__all__ = ["Canonical", "Trie", "Vocabulary", "VocabularyError", "build_trie"]

@@ -30,6 +30,8 @@ sources = st.builds(
     kind=st.sampled_from(["json_schema", "regex"]),
     text=texts,
     options=st.dictionaries(texts, texts, max_size=3).map(lambda options: tuple(options.items())),
+    after=texts,
+    free_after=st.booleans(),
 )
 samplers = st.builds(
     Sampler,
@@ -37,6 +39,7 @@ samplers = st.builds(
     top_k=st.integers(0, 1000),
     top_p=st.floats(0, 1, exclude_min=True),
     seed=st.integers(0, MAX_SEED),
+    min_p=st.floats(0, 1),
 )
 choices = st.dictionaries(st.integers(0, 1000), st.integers(0, 50_000), max_size=4)
 specs = st.builds(
@@ -48,6 +51,10 @@ specs = st.builds(
     max_tokens=st.integers(1, 10_000),
     choices=choices.map(lambda taken: tuple(sorted(taken.items()))),
     model=texts,
+    policy=st.sampled_from(["bridging", "aligned", "canonical"]),
+    healing=st.integers(0, 100) | st.just("auto"),
+    jump_forward=st.sampled_from(["off", "safe", "naive"]),
+    close_in_time=st.booleans(),
 )
 
 
@@ -101,8 +108,8 @@ def test_other_files_and_versions_are_refused(trace: Trace) -> None:
         load_trace(gzip.compress(b"[1]"))
     with pytest.raises(TraceError, match="not JSON"):
         load_trace(gzip.compress(b"[" * 100_000))
-    with pytest.raises(TraceError, match="version 2"):
-        load_trace(repacked(trace, version=2))
+    with pytest.raises(TraceError, match="version 1; this Maskscope reads 2"):
+        load_trace(repacked(trace, version=1))
     with pytest.raises(TraceError, match="something follows"):
         load_trace(save_trace(trace) + b"x")
 
@@ -159,6 +166,10 @@ def test_a_spec_comes_back(spec: RunSpec) -> None:
     assert run_id(spec_from_dict(value)) == run_id(spec)
 
 
+REGEX = {"kind": "regex", "text": "", "options": {}, "after": "", "free_after": False}
+SAMPLER = {"temperature": 1, "top_k": 0, "top_p": 1, "seed": 0, "min_p": 0}
+
+
 def test_run_ids_differ_where_specs_do() -> None:
     spec = RunSpec("x")
     assert run_id(spec) == run_id(RunSpec("x", sampler=Sampler(temperature=0)))
@@ -167,8 +178,13 @@ def test_run_ids_differ_where_specs_do() -> None:
         replace(spec, sampler=Sampler(seed=1)),
         replace(spec, choices=((0, 1),)),
         replace(spec, constraint=ConstraintSource("regex", "")),
+        replace(spec, constraint=ConstraintSource("regex", "", after="</think>")),
+        replace(spec, policy="aligned"),
+        replace(spec, healing=1),
+        replace(spec, jump_forward="safe"),
+        replace(spec, close_in_time=True),
     ]
-    assert len({run_id(other) for other in [spec, *others]}) == 5
+    assert len({run_id(other) for other in [spec, *others]}) == 10
 
 
 @pytest.mark.parametrize(
@@ -176,19 +192,26 @@ def test_run_ids_differ_where_specs_do() -> None:
     [
         ("prompt", 3, "prompt"),
         ("prompt", "\ud800", "surrogate"),
-        ("constraint", {"kind": "exec", "text": "", "options": {}}, "kind"),
-        ("constraint", {"kind": "regex", "text": ""}, "lacks options"),
-        ("constraint", {"kind": "regex", "text": "", "options": []}, "options"),
+        ("constraint", REGEX | {"kind": "exec"}, "kind"),
+        ("constraint", {"kind": "regex", "text": "", "after": "", "free_after": False}, "lacks options"),
+        ("constraint", REGEX | {"options": []}, "options"),
+        ("constraint", REGEX | {"after": 1}, "constraint.after"),
+        ("constraint", REGEX | {"free_after": "yes"}, "constraint.free_after"),
         ("constraint", [], "object"),
         ("chat_template", 1, "chat_template"),
-        ("sampler", {"temperature": -1, "top_k": 0, "top_p": 1, "seed": 0}, "temperature"),
-        ("sampler", {"temperature": 1, "top_k": 0, "top_p": 0, "seed": 0}, "top_p"),
-        ("sampler", {"temperature": 1, "top_k": 0, "top_p": float("nan"), "seed": 0}, "top_p"),
-        ("sampler", {"temperature": 1, "top_k": True, "top_p": 1, "seed": 0}, "top_k"),
-        ("sampler", {"temperature": 1, "top_k": 0, "top_p": 1, "seed": 2**53}, "seed"),
+        ("sampler", SAMPLER | {"temperature": -1}, "temperature"),
+        ("sampler", SAMPLER | {"top_p": 0}, "top_p"),
+        ("sampler", SAMPLER | {"top_p": float("nan")}, "top_p"),
+        ("sampler", SAMPLER | {"top_k": True}, "top_k"),
+        ("sampler", SAMPLER | {"seed": 2**53}, "seed"),
+        ("sampler", SAMPLER | {"min_p": 1.5}, "min_p"),
         ("max_tokens", 0, "max_tokens"),
         ("max_tokens", 10**9, "max_tokens"),
-        ("policy", "canonical", "policy"),
+        ("policy", "strict", "policy"),
+        ("healing", -1, "healing"),
+        ("healing", "always", "healing"),
+        ("jump_forward", True, "jump_forward"),
+        ("close_in_time", 1, "close_in_time"),
         ("choices", [[0]], "pair"),
         ("choices", [[1, 2], [0, 2]], "order"),
         ("choices", [[0, 2], [0, 3]], "order"),

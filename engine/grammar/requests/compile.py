@@ -13,10 +13,10 @@ from engine.budget import Budget
 from engine.constraint import Constraint, Report
 from engine.errors import ConstraintError, Origin
 from engine.findings import Finding
-from engine.grammar.free_text import free_text
 from engine.grammar.choices import compile_choices
 from engine.grammar.ebnf.gbnf import compile_gbnf
 from engine.grammar.ebnf.lark import compile_lark
+from engine.grammar.free_text import free_text
 from engine.grammar.json_schema import source
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.json_schema.options import Options

@@ -1,0 +1,88 @@
+"""What may be taken at a position of a run: the mask, less what the token limit and the policy take away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engine.decoding.errors import DecodingError
+from engine.decoding.records import RunSpec
+from engine.decoding.sampler import Bools
+from engine.masking import Masker, Narrowing, Place
+
+if TYPE_CHECKING:
+    from engine.masking.distance import Distance
+    from engine.model.model import Model
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Support:
+    """The tokens that may be taken at a position.
+
+    `allowed`: bool (size,); `masked_in`: how many the mask alone allows; `fallback`: the policy would have left nothing
+    and was put aside; `to_end`: tokens to an accepted end, where the run closes in time.
+    """
+
+    allowed: Bools
+    masked_in: int
+    fallback: bool = False
+    to_end: Distance | None = None
+
+
+class Supports:
+    """The supports of one run's positions, by the policy and the limit of its spec."""
+
+    def __init__(self, model: Model, spec: RunSpec, masker: Masker) -> None:
+        self._masker = masker
+        self._closing = None
+        if spec.close_in_time:
+            from engine.masking.distance import CloseInTime
+
+            self._closing = CloseInTime(masker)
+        self._policy = _policy(model, spec, masker)
+        self._latest: tuple[Place, Support] | None = None
+
+    def at(self, place: Place) -> Support:
+        """The support at a position. The same place gives the same support."""
+        if self._latest is None or self._latest[0] != place:
+            self._latest = (place, self._at(place))
+        return self._latest[1]
+
+    def check_limit(self, start: int, max_tokens: int) -> None:
+        """Raises DecodingError if the run cannot close in time; it says the smallest limit with which it can."""
+        if self._closing is None:
+            return
+        needed = self._closing.distance(start)
+        if needed.tokens > max_tokens:
+            least = "" if needed.exact else ", or perhaps a little less"
+            raise DecodingError(
+                f"No text can be completed within {max_tokens} tokens, the end token included. "
+                f"The smallest limit that can is {needed.tokens}{least}."
+            )
+
+    def _at(self, place: Place) -> Support:
+        allowed = self._masker.mask(place.state).to_bool()
+        masked_in = int(np.count_nonzero(allowed))
+        to_end = None
+        if self._closing is not None:
+            allowed = self._closing.narrow(allowed, place)
+            to_end = self._closing.distance(place.state)
+        if self._policy is None:
+            return Support(allowed, masked_in, to_end=to_end)
+        narrowed = self._policy.narrow(allowed, place)
+        if narrowed.any():
+            return Support(narrowed, masked_in, to_end=to_end)
+        return Support(allowed, masked_in, fallback=True, to_end=to_end)
+
+
+def _policy(model: Model, spec: RunSpec, masker: Masker) -> Narrowing | None:
+    if spec.policy == "bridging":
+        return None
+    from engine.masking.canonical_policy import CanonicalOnly
+    from engine.masking.terminals import Aligned
+
+    if spec.policy == "aligned":
+        return Aligned(masker)
+    return CanonicalOnly(masker, model.canonical) if spec.policy == "canonical" else None
