@@ -48,45 +48,6 @@ class Canonical:
         """`encode` of each."""
         return [self.encode(data) for data in texts]
 
-    def settled(self, data: bytes) -> int:
-        """How many of the first ids of `encode(data)` stay the same whatever bytes follow; 0 where that is None.
-
-        What a tokenizer's merges make of a text that goes on begins with what they make of a beginning of it, up to
-        the token that reads past the end of `data`. So the ids are settled that the encodings of all those beginnings
-        share. A tokenizer that cuts text into words before it merges may still take back a word that is a piece of
-        punctuation with letters after it (`'` and `l`, when another `l` follows); no beginning of a token says so.
-        """
-        ids = self.encode(data)
-        if ids is None:
-            return 0
-        settled = len(ids)
-        for end in self._open_ends(data):
-            beginning = self.encode(data[:end]) or ()
-            settled = min(settled, _common(ids, beginning))
-        return settled
-
-    def _open_ends(self, data: bytes) -> set[int]:
-        """Ends of characters after which a token may begin, with those that follow it, that reads past the data."""
-        tail = range(max(0, len(data) - self._vocabulary.longest), len(data))
-        todo = [start for start in tail if self._goes_on(data[start:])]
-        ends: set[int] = set()
-        while todo:
-            if _begins_character(data, start := todo.pop()):
-                ends.add(start)
-            else:  # a token ends inside a character: whatever stands before that token
-                first = max(0, start - self._vocabulary.longest)
-                todo += [before for before in range(first, start) if self._is_token(data[before:start])]
-        return ends
-
-    def _goes_on(self, data: bytes) -> bool:
-        trie = self._vocabulary.trie
-        node = trie.find(data)
-        return node is not None and int(trie.skip[node]) > node + 1
-
-    def _is_token(self, data: bytes) -> bool:
-        node = self._vocabulary.trie.find(data)
-        return node is not None and bool(self._vocabulary.trie.ids(node))
-
     def _spells(self, ids: tuple[int, ...], data: bytes) -> bool:
         tokens = self._vocabulary.tokens
         if not all(0 <= token_id < len(tokens) and tokens[token_id] for token_id in ids):
@@ -143,14 +104,3 @@ def _sentencepiece_encoder(model: Any) -> Callable[[str], tuple[int, ...] | None
         return ids[len(apart) :] if ids[: len(apart)] == apart else None
 
     return encode
-
-
-def _begins_character(data: bytes, offset: int) -> bool:
-    return data[offset] & 0xC0 != 0x80
-
-
-def _common(left: tuple[int, ...], right: tuple[int, ...]) -> int:
-    for position, (one, other) in enumerate(zip(left, right, strict=False)):
-        if one != other:
-            return position
-    return min(len(left), len(right))
