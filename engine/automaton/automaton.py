@@ -84,6 +84,11 @@ class Automaton:
         with self._at_work(state):
             return self._number(self.arena.seq(self.arena.literal(prefix), self._terms[state]))
 
+    def state_of(self, term: Term) -> int:
+        """The state in which `term` remains to be read, DEAD if no text is accepted from there."""
+        with self._at_work(self.start):
+            return self._number(term)
+
     def is_accepting(self, state: int) -> bool:
         """Whether a text may end in this state."""
         return bool(self.accepting[state])

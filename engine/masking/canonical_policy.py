@@ -1,0 +1,209 @@
+"""The policy `canonical`: only tokens that keep the text's canonical tokenisation reachable.
+
+A model has seen nearly every text in one tokenisation; what it gives to the others is lost (arXiv 2506.07956 and
+2506.06446). A tokenisation is kept canonical token by token: where a longer text has a token boundary at the end of a
+beginning, merging gives that beginning the same tokens as if it stood alone. So the tokens written and a next one are
+compared with the tokenizer's own encoding of the bytes they spell.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.masking.masker import Masker
+from engine.masking.place import Place
+from engine.vocabulary import Canonical, Vocabulary
+
+Bools = NDArray[np.bool_]
+Ids = tuple[int, ...]
+
+WINDOW = 8
+"""Tokens compared at most, the next one aside."""
+
+WINDOWS = 64
+"""Windows whose comparisons are remembered, two bool (size,) each."""
+
+VOCABULARIES = 4
+"""Vocabularies of which it is remembered which tokens are canonical by themselves."""
+
+PROBES = ("\U000f0000".encode(), b"a", b"\n")
+"""What may follow white space: a character that nothing merges with, a letter, a line break."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What comparing has cost so far: texts encoded, and seconds in all.
+
+    Which tokens are canonical by themselves is found once for a vocabulary: in the seconds of whoever came first, and
+    not among the encodings.
+    """
+
+    encodings: int = 0
+    seconds: float = 0.0
+
+
+class CanonicalOnly:
+    """Only tokens after which the tokenizer's own encoding of what is written can still be the tokens written.
+
+    Compared is the end of the text, from the last token that begins a word (a space after something else), at most
+    `WINDOW` tokens: what stands before it was compared when it was written, and the tokenizers supported merge within
+    words only. A token is kept if the encoding of these bytes and its own gives exactly these tokens and it. Two things
+    later bytes can still change, and only there is more kept:
+
+    - A text that ends inside a character has no encoding yet: kept, and decided when the character is complete.
+    - White space at the end is cut differently once something follows (`\\s+(?!\\S)`): kept also where it gives these
+      tokens with one of `PROBES` after it.
+
+    An end token stays only where the text is canonical as it stands. Encoded are only tokens with which a token of the
+    vocabulary could cross the join, and all after white space: any other one is canonical there if it is by itself.
+    """
+
+    def __init__(self, masker: Masker, canonical: Canonical) -> None:
+        self._vocabulary = masker.vocabulary
+        self._canonical = canonical
+        self._joins = _Joins(masker.vocabulary)
+        self._known: OrderedDict[Ids, tuple[Bools, Bools]] = OrderedDict()
+        self._encodings = 0
+        self._seconds = 0.0
+
+    @property
+    def work(self) -> Work:
+        """What all comparisons of this instance have cost."""
+        return Work(self._encodings, self._seconds)
+
+    def narrow(self, allowed: Bools, place: Place) -> Bools:
+        """Those of the `allowed` tokens, bool (size,), that stay canonical after the tokens of the place."""
+        started = time.perf_counter()
+        window = self._window(place.tokens)
+        kept = allowed & self._kept(window, allowed)
+        ends = [token_id for token_id in self._vocabulary.end_ids if allowed[token_id]]
+        if ends and (not window or self._encode([self._spell(window)]) == [window]):
+            kept[ends] = True
+        self._seconds += time.perf_counter() - started
+        return kept
+
+    def _window(self, tokens: Ids) -> Ids:
+        """The end of the text that is compared. It begins where a character does, if one does there."""
+        first = max(0, len(tokens) - WINDOW)
+        for start in range(len(tokens) - 1, first, -1):
+            if self._begins_word(tokens[start - 1], tokens[start]):
+                return tokens[start:]
+        while first and first < len(tokens) and not _begins_character(self._vocabulary.tokens[tokens[first]]):
+            first += 1
+        return tokens[first:]
+
+    def _begins_word(self, before: int, token_id: int) -> bool:
+        spelled = self._vocabulary.tokens
+        return spelled[token_id][:1] == b" " and bool(spelled[before]) and not _ends_in_space(spelled[before])
+
+    def _kept(self, window: Ids, allowed: Bools) -> Bools:
+        """Bool (size,): of the allowed tokens those that may follow the window."""
+        asked, kept = self._known.get(window) or self._unaffected(window)
+        todo = np.flatnonzero(allowed & ~asked)
+        data = self._spell(window)
+        kept, asked = kept.copy(), asked | allowed
+        texts = {(*window, token_id): data + self._vocabulary.tokens[token_id] for token_id in todo.tolist()}
+        kept[todo] = _stay(self._encode, texts)
+        self._known[window] = asked, kept
+        self._known.move_to_end(window)
+        if len(self._known) > WINDOWS:
+            self._known.popitem(last=False)
+        return kept
+
+    def _unaffected(self, window: Ids) -> tuple[Bools, Bools]:
+        """The tokens that need no encoding after the window, and those of them that may follow."""
+        data = self._spell(window)
+        if not window:
+            settled = np.ones(self._vocabulary.size, dtype=np.bool_)
+        elif _ends_in_space(data) or _ends_inside(data):
+            settled = np.zeros(self._vocabulary.size, dtype=np.bool_)
+        else:
+            settled = ~self._joins.crossed(data)
+        return settled, settled & _alone(self._vocabulary, self._canonical)
+
+    def _encode(self, texts: Sequence[bytes]) -> list[Ids | None]:
+        self._encodings += len(texts)
+        return self._canonical.encode_many(texts)
+
+    def _spell(self, ids: Iterable[int]) -> bytes:
+        return b"".join(self._vocabulary.tokens[token_id] for token_id in ids)
+
+
+class _Joins:
+    """The tokens of a vocabulary in order of their bytes, to find those that cross the end of a text."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._ids = vocabulary.trie.token_ids  # the trie stands in pre-order
+        self._spelled = [vocabulary.tokens[token_id] for token_id in self._ids.tolist()]
+        self._size = vocabulary.size
+        self._longest = vocabulary.longest
+
+    def crossed(self, data: bytes) -> Bools:
+        """Bool (size,): tokens that begin with the rest of some token of which `data` ends with the beginning."""
+        found = np.zeros(self._size, dtype=np.bool_)
+        for rest in self._rests(data):
+            low, high = self._range(rest)
+            found[self._ids[low:high]] = True
+        return found
+
+    def _rests(self, data: bytes) -> set[bytes]:
+        rests: set[bytes] = set()
+        for start in range(max(0, len(data) - self._longest), len(data)):
+            low, high = self._range(data[start:])
+            shortest = b""
+            for token in self._spelled[low:high]:
+                rest = token[len(data) - start :]
+                if rest and not (shortest and rest.startswith(shortest)):
+                    shortest = rest
+                    rests.add(rest)
+        return rests
+
+    def _range(self, beginning: bytes) -> tuple[int, int]:
+        """Where in the order the tokens stand that begin so."""
+        low = bisect_left(self._spelled, beginning)
+        return low, bisect_left(self._spelled, beginning + b"\xff" * self._longest, low)
+
+
+@lru_cache(maxsize=VOCABULARIES)
+def _alone(vocabulary: Vocabulary, canonical: Canonical) -> Bools:
+    """Bool (size,): the tokens that may begin a text."""
+    texts: dict[Ids, bytes] = {(token_id,): token for token_id, token in enumerate(vocabulary.tokens)}
+    alone = np.array(_stay(canonical.encode_many, texts), dtype=np.bool_)
+    alone.setflags(write=False)
+    return alone
+
+
+def _stay(encode: Callable[[Sequence[bytes]], list[Ids | None]], texts: Mapping[Ids, bytes]) -> list[bool]:
+    """Which of these tokens, each with what they spell, may begin the encoding of a longer text."""
+    stay = {ids for ids, data in texts.items() if _ends_inside(data)}
+    whole = [ids for ids in texts if ids not in stay]
+    stay |= {ids for ids, own in zip(whole, encode([texts[ids] for ids in whole]), strict=True) if own == ids}
+    open_ended = [ids for ids in whole if ids not in stay and _ends_in_space(texts[ids])]
+    for probe in PROBES:
+        encoded = encode([texts[ids] + probe for ids in open_ended])
+        stay |= {ids for ids, own in zip(open_ended, encoded, strict=True) if own and own[: len(ids)] == ids}
+    return [ids in stay for ids in texts]
+
+
+def _ends_in_space(data: bytes) -> bool:
+    return data[-1:].isspace() or data[-3:].decode(errors="ignore")[-1:].isspace()
+
+
+def _begins_character(data: bytes) -> bool:
+    return data[:1] < b"\x80" or data[:1] >= b"\xc0"
+
+
+def _ends_inside(data: bytes) -> bool:
+    """Whether the last character lacks bytes."""
+    for back, byte in enumerate(reversed(data[-4:])):
+        if byte & 0xC0 != 0x80:
+            return back + 1 < (1 if byte < 0xC0 else 2 if byte < 0xE0 else 3 if byte < 0xF0 else 4)
+    return False

@@ -1,0 +1,112 @@
+"""The policy `aligned`: a token may not cross a boundary between terminals of the grammar.
+
+The classic mistake of constrained decoding, made on purpose: a model writes `{"` as one token, and a decoder whose
+lexer and tokens must line up forbids it. What that costs (Beurer-Kellner, Fischer and Vechev 2024, arXiv 2403.06988)
+can be watched on a real run.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.automaton.automaton import DEAD
+from engine.automaton.leaves import Leaves, Terminals
+from engine.grammar.free_text import FREE
+from engine.masking import json_terminals
+from engine.masking.json_terminals import BETWEEN
+from engine.masking.masker import Masker
+from engine.masking.place import Place
+
+Bools = NDArray[np.bool_]
+
+PLACES = 64
+"""Positions of runs that are remembered; others are read again from where the run began."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """Where a text stands: bytes of the healed prefix to come, leaves of the term, and the JSON lexer once in JSON."""
+
+    owed: int
+    leaves: Leaves
+    lexer: int | None
+
+
+class Aligned:
+    """Only tokens all of whose bytes belong to one terminal; they may begin and end anywhere in it.
+
+    In JSON a terminal is a punctuation mark, a string with its quotes, a number, a literal, a run of white space; in
+    any other grammar a literal run or a class with its repetition (`engine.automaton.leaves`). Free text up to a
+    delimiter and with it is one terminal, as is a healed prefix. The JSON inside a structural tag is read as its
+    grammar spells it. What is left is always part of the mask, and holds every one-byte token of the mask.
+    """
+
+    def __init__(self, masker: Masker) -> None:
+        self._masker = masker
+        self._vocabulary = masker.vocabulary
+        self._automaton = masker.automaton
+        self._terminals = Terminals(masker.automaton)
+        self._in_json = masker.constraint.report.kind == "json_schema"
+        self._all_json = masker.constraint.kind == "json_schema"
+        self._ends = np.zeros(self._vocabulary.size, dtype=np.bool_)
+        self._ends[list(self._vocabulary.end_ids)] = True
+        self._lengths = np.array([len(token) for token in self._vocabulary.tokens], dtype=np.int32)
+        self._places: OrderedDict[tuple[int, int, tuple[int, ...]], _Position] = OrderedDict()
+
+    def narrow(self, allowed: Bools, place: Place) -> Bools:
+        """Those of the `allowed` tokens, bool (size,), that stay within a terminal, and the end tokens."""
+        with self._automaton.lock:
+            position = self._position(place.start, place.owed, place.tokens)
+            return allowed & (self._within(position) | self._ends)
+
+    def _within(self, position: _Position) -> Bools:
+        if position.owed:
+            return self._lengths <= position.owed
+        if position.lexer is None:
+            return self._within_leaves(position.leaves)
+        within: Bools = json_terminals.within_terminal(self._vocabulary)[position.lexer]
+        free = frozenset(leaf for leaf in position.leaves if leaf.owner == FREE)
+        if not free:
+            return within
+        return self._within_leaves(free) | within if free != position.leaves else self._within_leaves(free)
+
+    def _within_leaves(self, leaves: Leaves) -> Bools:
+        state = self._terminals.union(leaves, self._vocabulary.one_byte)
+        return np.zeros_like(self._ends) if state == DEAD else self._masker.mask(state).to_bool()
+
+    def _position(self, start: int, owed: int, tokens: tuple[int, ...]) -> _Position:
+        """The position after some tokens: read on from the longest beginning that is remembered."""
+        known = len(tokens)
+        while known and (start, owed, tokens[:known]) not in self._places:
+            known -= 1
+        position = self._places.get((start, owed, tokens[:known])) or self._begin(start, owed)
+        for token_id in tokens[known:]:
+            for byte in self._vocabulary.tokens[token_id]:
+                position = self._read(position, byte)
+        self._places[start, owed, tokens] = position
+        self._places.move_to_end((start, owed, tokens))
+        if len(self._places) > PLACES:
+            self._places.popitem(last=False)
+        return position
+
+    def _begin(self, start: int, owed: int) -> _Position:
+        leaves: Leaves = frozenset() if self._all_json else self._terminals.starts(self._automaton.term(start))
+        return _Position(owed, leaves, None if owed else self._lexer(leaves))
+
+    def _read(self, position: _Position, byte: int) -> _Position:
+        leaves = position.leaves if self._all_json else self._terminals.after(position.leaves, byte)
+        if position.owed:
+            owed = position.owed - 1
+            return _Position(owed, leaves, None if owed else self._lexer(leaves))
+        if position.lexer is None:
+            return _Position(0, leaves, self._lexer(leaves))
+        return _Position(0, leaves, json_terminals.read(position.lexer, bytes([byte])))
+
+    def _lexer(self, leaves: Leaves) -> int | None:
+        """The lexer's first state where JSON begins: there, or once something else than free text may come."""
+        begins = self._in_json and (self._all_json or any(leaf.owner != FREE for leaf in leaves))
+        return BETWEEN if begins else None
