@@ -72,13 +72,13 @@ def server(browser: object) -> Iterator[Server]:
 
 
 class AppServer:
-    """`streamlit run app.py` on a free port, with the project's own configuration; ended when the block is left."""
+    """`streamlit run` on a free port, with the project's own configuration; ended when the block is left."""
 
-    def __init__(self, **environment: str) -> None:
+    def __init__(self, script: str = "app.py", **environment: str) -> None:
         with socket.socket() as free:
             free.bind(("localhost", 0))
             port = free.getsockname()[1]
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
+        command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
         self.server = Server(f"http://localhost:{port}", process)
 

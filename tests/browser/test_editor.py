@@ -1,0 +1,236 @@
+"""The editor in Chromium: nothing that is typed is ever lost, and everything in it has a place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import ROOT, SIZES, AppServer, Server
+from tests.browser.editor_page import EXAMPLE, FIRST
+
+pytestmark = pytest.mark.browser
+
+WAIT = 20_000  # ms
+
+
+@pytest.fixture(scope="module")
+def apart(browser: Any) -> Iterator[Server]:
+    """The small app around the editor."""
+    with AppServer("tests/browser/editor_page.py", PYTHONPATH=str(ROOT)) as running:
+        yield running
+
+
+@pytest.fixture
+def context(browser: Any) -> Iterator[Any]:
+    """A visitor with an empty storage."""
+    width, height = SIZES["desktop"]
+    context = browser.new_context(viewport={"width": width, "height": height})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(context: Any, apart: Server) -> Iterator[Any]:
+    """The app, opened. Fails the test on a script error."""
+    page = context.new_page()
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    opened(page, apart)
+    yield page
+    assert not broken
+
+
+def opened(page: Any, server: Server, query: str = "") -> None:
+    page.goto(f"{server.url}/{query}")
+    field(page).wait_for(timeout=WAIT)
+    page.wait_for_timeout(300)
+
+
+def field(page: Any) -> Any:
+    return page.get_by_role("textbox", name="Schema")
+
+
+def shown(page: Any) -> str:
+    text: str = field(page).input_value()
+    return text
+
+
+def python_has(page: Any, text: str) -> None:
+    """Until Python has this text."""
+    page.get_by_text(f"length: {len(text)}", exact=True).wait_for(timeout=WAIT)
+    assert page.locator(".stCode code").inner_text() == text
+
+
+def replaced(page: Any, text: str) -> None:
+    """Everything selected and typed over, key by key."""
+    field(page).click()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.insert_text(text)
+
+
+def test_what_is_typed_arrives_without_a_button(page: Any) -> None:
+    replaced(page, '{"type": "null"}')
+    python_has(page, '{"type": "null"}')
+
+
+def test_typing_through_reruns_loses_nothing(page: Any, apart: Server) -> None:
+    opened(page, apart, "?slow=0.15")
+    field(page).click()
+    page.keyboard.press("ControlOrMeta+a")
+    page.keyboard.press("Delete")
+    typed = ""
+    for word in ["[", *(f'"word {i}",' for i in range(12)), "1]"]:
+        page.keyboard.type(word, delay=15)
+        page.wait_for_timeout(430 if len(typed) % 2 else 250)  # about as long as the pause: reruns come amid the keys
+        typed += word
+    assert shown(page) == typed
+    python_has(page, typed)
+    assert shown(page) == typed
+    page.keyboard.type(" ")
+    assert shown(page) == typed + " "  # the caret never moved
+
+
+def test_letters_are_not_the_pages_shortcuts(page: Any) -> None:
+    replaced(page, "")
+    page.keyboard.type("nnn")
+    python_has(page, "nnn")
+    page.get_by_text("counted: 0", exact=True).wait_for(timeout=WAIT)
+
+
+def test_undo_is_the_browsers(page: Any) -> None:
+    replaced(page, "{")
+    page.keyboard.press("Enter")
+    page.keyboard.type('"a": 1')
+    assert shown(page) == '{\n  "a": 1'
+    for _ in range(10):
+        page.keyboard.press("ControlOrMeta+z")
+    assert shown(page) == FIRST
+
+
+def test_tab_leaves_the_field(page: Any) -> None:
+    field(page).click()
+    page.keyboard.press("Tab")
+    assert shown(page) == FIRST
+    assert not page.evaluate("() => document.activeElement.shadowRoot?.activeElement?.matches('textarea')")
+
+
+def test_a_reload_restores_what_was_typed_at_once(page: Any, apart: Server) -> None:
+    replaced(page, '{"const": 1}')
+    page.reload()
+    field(page).wait_for(timeout=WAIT)
+    python_has(page, '{"const": 1}')
+    assert shown(page) == '{"const": 1}'
+
+
+def test_another_page_and_back_restores(page: Any) -> None:
+    replaced(page, '{"const": "é😨"}')
+    page.get_by_role("link", name="Other").click()
+    page.get_by_text("the other page").wait_for(timeout=WAIT)
+    page.get_by_role("link", name="Edit").click()
+    python_has(page, '{"const": "é😨"}')
+    assert shown(page) == '{"const": "é😨"}'
+
+
+def test_a_new_tab_begins_with_the_draft(page: Any, context: Any, apart: Server) -> None:
+    replaced(page, '{"const": 2}')
+    python_has(page, '{"const": 2}')
+    other = context.new_page()
+    opened(other, apart)
+    python_has(other, '{"const": 2}')
+    assert shown(other) == '{"const": 2}'
+
+
+def test_an_example_replaces_and_what_was_typed_comes_back(page: Any) -> None:
+    replaced(page, '{"const": 3}')
+    page.get_by_role("button", name="Load the example").click()
+    python_has(page, EXAMPLE)
+    assert shown(page) == EXAMPLE
+    page.get_by_role("button", name="Bring it back").click()
+    python_has(page, '{"const": 3}')
+    page.get_by_role("button", name="Load the example").click()
+    python_has(page, EXAMPLE)
+    page.reload()
+    field(page).wait_for(timeout=WAIT)
+    python_has(page, FIRST)
+
+
+def test_a_link_beats_the_draft_but_a_reload_of_it_does_not(page: Any, apart: Server) -> None:
+    replaced(page, '{"const": 4}')
+    python_has(page, '{"const": 4}')
+    opened(page, apart, "?text=[1]")
+    python_has(page, "[1]")
+    assert shown(page) == "[1]"
+    replaced(page, "[1, 2]")
+    page.reload()
+    field(page).wait_for(timeout=WAIT)
+    python_has(page, "[1, 2]")
+    opened(page, apart, "?text=[1]&again=1")
+    python_has(page, "[1]")
+
+
+def test_a_click_reports_the_part(page: Any) -> None:
+    field(page).click(position=place(page, "age"))
+    page.get_by_text("selected: /properties/age", exact=True).wait_for(timeout=WAIT)
+    page.keyboard.press("ArrowUp")
+    page.get_by_text("selected: /properties/name", exact=True).wait_for(timeout=WAIT)
+    marked = page.locator(".layer .m.selected")
+    marked.first.wait_for(timeout=WAIT)
+    assert "".join(marked.all_inner_texts()) == '"name": {"type": "string"}'
+
+
+def place(page: Any, text: str) -> dict[str, float]:
+    """Where the first piece with this text is, from the corner of the field."""
+    box, corner = page.locator(".layer span", has_text=text).first.bounding_box(), field(page).bounding_box()
+    return {"x": box["x"] - corner["x"] + box["width"] / 2, "y": box["y"] - corner["y"] + box["height"] / 2}
+
+
+def test_an_error_stands_in_its_place(page: Any) -> None:
+    replaced(page, '{"a": 1,\n "b" 2}')
+    button = page.get_by_role("button", name="line 2, column 6")
+    button.wait_for(timeout=WAIT)
+    assert page.locator(".m.error").inner_text() == "2"
+    assert field(page).get_attribute("aria-invalid") == "true"
+    described = page.evaluate(
+        "() => { const a = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('textarea'))"
+        ".find(Boolean); return a.getRootNode().getElementById(a.getAttribute('aria-describedby')).innerText }"
+    )
+    assert "Expecting ':' delimiter" in described
+    button.click()
+    page.keyboard.type(": ")
+    python_has(page, '{"a": 1,\n "b" : 2}')
+    page.locator(".m.error").wait_for(state="detached", timeout=WAIT)
+    assert field(page).get_attribute("aria-invalid") == "false"
+
+
+def test_the_marks_move_with_what_is_typed(page: Any) -> None:
+    replaced(page, '{"a": 1,\n "b" 2}')
+    page.locator(".m.error").wait_for(timeout=WAIT)
+    page.keyboard.press("ControlOrMeta+Home")
+    page.keyboard.type("\n\n")
+    assert page.locator(".m.error").inner_text() == "2"
+
+
+def test_the_layer_lies_exactly_behind(page: Any) -> None:
+    long = json.dumps(
+        {"text": "word " * 100, "wide": "漢字" * 60, "tab": "\t", "hidden": "a\u202eb"}, ensure_ascii=False
+    )
+    replaced(page, long.replace('", "', '",\n\t"'))
+    text, behind = page.evaluate(
+        "() => { const a = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('textarea'))"
+        ".find(Boolean); a.style.height = 0; return [a.scrollHeight - 12, a.previousSibling.offsetHeight] }"
+    )
+    assert text == behind
+    assert page.locator(".t-hidden").get_attribute("title") == "U+202E"
+
+
+def test_too_long_a_text_stays_and_says_so(page: Any) -> None:
+    field(page).fill(long := "[" + "1," * 500_000 + "1]")
+    page.get_by_text("refused: The text has 1,000,003 characters; 1,000,000 are the limit.").wait_for(timeout=WAIT)
+    page.get_by_role("status").get_by_text("It stays here").wait_for(timeout=WAIT)
+    assert len(shown(page)) == len(long)
+    field(page).fill("[1]")
+    python_has(page, "[1]")
+    page.get_by_text("refused:", exact=True).wait_for(timeout=WAIT)
