@@ -14,9 +14,13 @@ from engine.automaton.automaton import Automaton
 from engine.automaton.explain import origins
 from engine.automaton.terms import Term, members_of
 from engine.constraint import Constraint
+from engine.errors import BudgetError
 
 MOST_TERMS = 2_000
 """Terms that are visited before counting is given up."""
+
+SECONDS = 2.0
+"""Time after which counting is given up."""
 
 COUNTED = 10**18
 """Numbers of texts from here on are not told apart."""
@@ -52,27 +56,35 @@ def list_texts(constraint: Constraint, most: int) -> list[bytes]:
 def count_texts(constraint: Constraint, most_terms: int = MOST_TERMS) -> int:
     """The number of texts of a constraint; `COUNTED` stands for itself and everything above.
 
-    Raises LanguageError if there is no end to them, UncountedError if more than `most_terms` terms would be visited.
+    Raises LanguageError if there is no end to them, UncountedError if more than `most_terms` terms would be visited or
+    it takes too long.
     """
     automaton = constraint.automaton
+    with automaton.lock, automaton.arena.in_time(SECONDS):
+        try:
+            return _count(automaton, most_terms)
+        except BudgetError as error:
+            raise UncountedError(f"The texts cannot be counted: {error}") from error
+
+
+def _count(automaton: Automaton, most_terms: int) -> int:
     counts: dict[Term, int] = {}
     moves: dict[Term, list[tuple[int, Term]]] = {}  # of the terms on the way from the root, and of those counted
     pending = [automaton.root]
-    with automaton.lock, automaton.arena.in_time():
-        while pending:
-            term = pending[-1]
-            if term in moves:
-                pending.pop()
-                onward = sum(members.bit_count() * counts[rest] for members, rest in moves[term])
-                counts[term] = min(COUNTED, term.nullable + onward)
-                continue
-            if len(moves) == most_terms:
-                raise UncountedError(f"Counting the texts takes more than {most_terms:,} terms.")
-            moves[term] = _moves(automaton, term)
-            for _, rest in moves[term]:
-                if rest in moves and rest not in counts:
-                    raise LanguageError(_endless(automaton, term))
-                pending.append(rest)
+    while pending:
+        term = pending[-1]
+        if term in moves:
+            pending.pop()
+            onward = sum(members.bit_count() * counts[rest] for members, rest in moves[term])
+            counts[term] = min(COUNTED, term.nullable + onward)
+            continue
+        if len(moves) == most_terms:
+            raise UncountedError(f"Counting the texts takes more than {most_terms:,} terms.")
+        moves[term] = _moves(automaton, term)
+        for _, rest in moves[term]:
+            if rest in moves and rest not in counts:
+                raise LanguageError(_endless(automaton, term))
+            pending.append(rest)
     return counts[automaton.root]
 
 

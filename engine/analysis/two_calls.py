@@ -25,7 +25,8 @@ TEMPLATE = """Question: {prompt}
 Answer: {answer}
 
 Write this answer again as JSON. Change nothing in it, add nothing to it."""
-"""The second prompt: `{prompt}` stands for the first one, `{answer}` for what was written to it."""
+"""The second prompt, for JSON: `{prompt}` stands for the first one, `{answer}` for what was written to it. Another form
+needs a template that names it."""
 
 
 @dataclass(frozen=True, slots=True)
