@@ -1,244 +1,325 @@
-"""The automaton as a picture: few states, readable edges, the run's place in it.
+"""What there is to see of a constraint after a text: a picture of few states, the stack, the way here.
 
-States are those of the drawn form. Bytes of one character beyond ASCII are folded into one edge, edges between the same
-two states are merged, and states with a single way on are passed over: a chain becomes one edge with its literal. What
-is still too large is shown as the neighbourhood of the current state.
+What has more than `MOST_DRAWN` states, chains passed over, is shown as the neighbourhood of one of them. A recursive
+constraint is shown a rule at a time, with the stack of the rules that were entered (rules.py).
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from engine.automaton import explain
-from engine.automaton.terms import byte_range, members_of
+from engine.automaton.edges import ByteMachine, Machine
+from engine.automaton.picture import Canvas, DrawnEdge, DrawnGraph, DrawnState, Marks, label_of
+from engine.automaton.rules import Frame, NamedRule, Reading, Rules
+from engine.automaton.terms import ALL_BYTES
 from engine.constraint import Constraint
 from engine.errors import Origin
 
-CONTINUATION = byte_range(0x80, 0xBF)
-ASCII = byte_range(0, 0x7F)
+__all__ = ["DrawnEdge", "DrawnGraph", "DrawnState", "View", "draw", "draw_bytes", "look", "states"]
 
-MOST_COUNTED = 1_000
-"""States up to which a picture's states are counted; looking at more would cost every visitor of a large schema."""
+MOST_DRAWN = 60
+MOST_EDGES = 120
+"""Nodes and edges of a picture: what is laid out in a fraction of a second."""
 
-LABEL_LENGTH = 28
-PATH_SHOWN = 8
-"""States of the path that a window keeps behind the current one."""
+MOST_COUNTED = 5_000
+"""States of one start that are looked for."""
+
+TIME_TO_COUNT = 0.15
+"""Seconds that one look may spend on it; the next one goes on where it stopped."""
+
+FIRST_RULES = {"lark": "start", "gbnf": "root"}
+"""How the rule that a grammar begins with is called. In other constraints only what is recursive is a rule."""
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnState:
-    """A state of the picture. `more`: edges that lead out of the window."""
+class RuleName:
+    """A rule that has a picture of its own. `terminal`: made of bytes alone."""
+
+    number: int
+    name: str
+    terminal: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StackFrame:
+    """A rule entered and not left. `state`: where it stands, or goes on once the next one is done.
+
+    `passing`: nothing but the next one is read in it so far.
+    """
+
+    rule: int
+    name: str
+    state: int
+    passing: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """Where a text stood: the state, and how many rules deep."""
+
+    state: int
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundState:
+    """A state as a table lists it. `rule`: the rule it belongs to, ""; `visits`: how often the text passed it."""
 
     id: int
     label: str
-    accepting: bool
     origin: Origin | None
-    current: bool
-    on_path: bool
-    more: int = 0
+    rule: str
+    accepting: bool
+    ways: int
+    visits: int
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnEdge:
-    """An edge of the picture, labelled with byte classes or the literal of a chain."""
+class View:
+    """What there is to see of a constraint after a text.
 
-    source: int
-    target: int
-    label: str
-    allowed_now: bool
-    on_path: bool
-    chain: bool
-
-
-@dataclass(frozen=True, slots=True)
-class DrawnGraph:
-    """A picture. `total_states`: states of the automaton, None if not counted in time. `whole`: nothing is left out.
-
-    `hidden_dead`: ways that lead to no accepted text, among the states shown. `hides_counts`: some counter is so large
-    that it is drawn as a loop.
+    `passed`: before the first byte and after each. `owned`: how many known states each part of the source owns, by
+    pointer; `complete`: all states are known. `rules` and `frames` (outermost first) are empty unless the constraint is
+    recursive; then `graph` is of the rule `rule`, and `readings` says in how many ways the text can be read, of which
+    one is followed.
     """
 
-    states: tuple[DrawnState, ...]
-    edges: tuple[DrawnEdge, ...]
-    total_states: int | None
-    hidden_dead: int
-    whole: bool
-    hides_counts: bool = False
+    graph: DrawnGraph
+    current: int
+    passed: tuple[Passed, ...]
+    owned: dict[str, int]
+    complete: bool
+    rules: tuple[RuleName, ...] = ()
+    frames: tuple[StackFrame, ...] = ()
+    rule: int | None = None
+    readings: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """One edge before drawing: `via` are the states passed over on the way to `target`."""
-
-    target: int
-    label: str
-    via: tuple[int, ...] = ()
-
-
-def draw(constraint: Constraint, path: bytes, *, max_nodes: int = 60) -> DrawnGraph:
+def draw(constraint: Constraint, path: bytes, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph:
     """The picture of a constraint after reading `path` (bytes of an accepted text's beginning).
 
     Raises ValueError if `path` leaves the language, `BudgetError` as the automaton does.
     """
-    with constraint.automaton.lock:
-        return _explorers.setdefault(constraint, _Explorer(constraint)).draw(path, max_nodes)
+    return look(constraint, path, max_nodes=max_nodes).graph
 
 
-class _Explorer:
-    """What is known of one constraint's picture; grows as it is looked at."""
+def look(
+    constraint: Constraint,
+    path: bytes,
+    *,
+    around: int | None = None,
+    rule: int | None = None,
+    open_bytes: int = ALL_BYTES,
+    max_nodes: int = MOST_DRAWN,
+) -> View:
+    """What there is to see after reading `path`; of the rule given, else of the innermost one entered.
+
+    `around`: the state to show where a picture would be too large to be whole (default: the current one); a number that
+    is not known is ignored. `open_bytes`: what allowed tokens begin with. Raises as `draw` does.
+    """
+    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+        explorer = _explorer(constraint)
+        if explorer.rules is None:
+            return explorer.look(path, around, open_bytes, max_nodes)
+        return explorer.look_at_rule(explorer.rules, path, around, rule, open_bytes, max_nodes)
+
+
+def states(constraint: Constraint, path: bytes) -> tuple[FoundState, ...]:
+    """The states known so far, in the order in which they were met; `path` says which were visited."""
+    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+        return _explorer(constraint).states(path)
+
+
+def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph | None:
+    """Every state, and the bytes themselves: nothing folded or passed over. None if that is too much to draw."""
+    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+        machine = ByteMachine(constraint.automaton, folded=False)
+        known = Known(machine.start)
+        known.grow(machine, max_nodes)
+        if known.frontier or sum(len(machine.edges(state)) for state in known.states) > MOST_EDGES:
+            return None
+        marks = Marks([], None, 0)
+        canvas = Canvas(machine, lambda state: None, marks, frozenset(known.states), known.into)
+        return canvas.graph(list(known.states), len(known.states), whole=True)
+
+
+class Known:
+    """States met from one start, breadth first, with those from which an edge leads to them."""
+
+    def __init__(self, start: int) -> None:
+        self.states: dict[int, None] = {start: None}
+        self.into: dict[int, list[int]] = {}
+        self.frontier = deque([start])
+
+    def grow(self, machine: Machine, most: int = MOST_COUNTED) -> None:
+        """Look at more states until there are no others, more than `most` are known, or the time is over."""
+        until = time.monotonic() + TIME_TO_COUNT
+        while self.frontier and len(self.states) <= most and time.monotonic() < until:
+            state = self.frontier.popleft()
+            for edge in machine.edges(state):
+                self.into.setdefault(edge.target, []).append(state)
+                if edge.target not in self.states:
+                    self.states[edge.target] = None
+                    self.frontier.append(edge.target)
+
+
+class Explorer:
+    """What is known of one constraint's states; grows as it is looked at. `rules` None: it is not recursive."""
 
     def __init__(self, constraint: Constraint) -> None:
         self.automaton = constraint.automaton
-        self.constraint = constraint
-        self.start = self.automaton.drawn_state(self.automaton.start)
-        self._edges: dict[int, tuple[tuple[int, str], ...]] = {}
-        self._is_large = False
+        self.bytes = ByteMachine(self.automaton)
+        first = FIRST_RULES.get(constraint.kind)
+        rules = Rules(self.automaton, calls_all=first is not None, first=first or "the root")
+        self.rules = rules if rules.is_pushdown else None
+        self.machine: Machine = self.rules or self.bytes
+        self.known: dict[int, Known] = {}
+        self.owners: dict[int, Origin | None] = {}
 
-    def draw(self, path: bytes, max_nodes: int) -> DrawnGraph:
-        walked = self._walk(path)
-        current = walked[-1]
-        junctions, total = self._all_junctions(current, max_nodes)
-        whole = junctions is not None
-        shown = junctions if junctions is not None else self._window(walked, max_nodes)
-        on_path = set(walked)
-        states, edges = [], []
-        for state in shown:
-            ways = self._ways(state, current)
-            inside = [way for way in ways if way.target in shown]
-            edges += [self._edge(state, way, current, walked) for way in inside]
-            states.append(self._state(state, current, state in on_path, len(ways) - len(inside)))
-        dead = sum(self._dead(state) for state in shown)
-        return DrawnGraph(tuple(states), tuple(edges), total, dead, whole, self.automaton.arena.hides_counts)
+    def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
+        """The whole constraint's automaton."""
+        passed = self._passed(path)
+        known = self._grown(self.bytes.start)
+        marks = Marks([p.state for p in passed], passed[-1].state, open_bytes)
+        graph = self._graph(known, marks, around, max_nodes)
+        return View(graph, passed[-1].state, passed, self._owned(known), not known.frontier)
 
-    def _walk(self, path: bytes) -> list[int]:
-        states = [self.start]
+    def look_at_rule(
+        self, rules: Rules, path: bytes, around: int | None, rule: int | None, open_bytes: int, max_nodes: int
+    ) -> View:
+        """The automaton of one rule, and the stack."""
+        readings = self._readings(rules, path)
+        stack = stack_of(readings[0].top)
+        for number in _numbers(rules):
+            self._grown(rules.first(rules.known[number]))  # meets the rules that are called
+        if around is not None and rules.has(around):
+            rule = rules.rule_of(around).number
+        shown = rules.known[rule] if rule is not None and rule in _numbers(rules) else stack[-1].rule
+        known = self._grown(rules.first(shown))
+        marks = _marks_in(shown, stack, open_bytes)
+        return View(
+            self._graph(known, marks, around, max_nodes),
+            stack[-1].state,
+            self._passed(path),
+            self._owned(known),
+            not known.frontier,
+            tuple(RuleName(r.number, r.name, r.terminal) for r in rules.known),
+            tuple(StackFrame(f.rule.number, f.rule.name, f.state, f is not stack[-1] and f.passing) for f in stack),
+            shown.number,
+            len(readings),
+        )
+
+    def states(self, path: bytes) -> tuple[FoundState, ...]:
+        """All that is known, and what the path has passed."""
+        visits: dict[int, int] = {}
+        for passed in self._passed(path):
+            visits[passed.state] = visits.get(passed.state, 0) + 1
+        listed = dict.fromkeys([state for known in self.known.values() for state in known.states])
+        return tuple(self._found(state, visits.get(state, 0)) for state in dict.fromkeys([*listed, *visits]))
+
+    def _found(self, state: int, visits: int) -> FoundState:
+        machine = self.machine
+        rule = self.rules.rule_of(state).name if self.rules else ""
+        label, ways = label_of(machine, state), len(machine.edges(state))
+        return FoundState(state, label, self._owner(state), rule, machine.is_accepting(state), ways, visits)
+
+    def _graph(self, known: Known, marks: Marks, around: int | None, max_nodes: int) -> DrawnGraph:
+        is_known = around is not None and (around in known.states or around in marks.walked)
+        stops = _landings(self.machine, known) | ({around} if around is not None and is_known else set())
+        canvas = Canvas(self.machine, self._owner, marks, frozenset(stops), known.into)
+        total = None if known.frontier else len(known.states)
+        hides = self.automaton.arena.hides_counts
+        here = marks.waiting if marks.current is None else marks.current
+        if total is not None:
+            shown = dict.fromkeys([state for state in known.states if canvas.is_shown(state)])
+            shown |= dict.fromkeys([state for state in (here, *sorted(stops)) if state is not None])
+            edges = sum(len(self.machine.edges(state)) for state in shown)
+            if len(shown) <= max_nodes and edges <= MOST_EDGES:
+                return canvas.graph(list(shown), total, whole=True, hides=hides)
+        middle = around if around is not None and is_known else here
+        middle = next(iter(known.states)) if middle is None else middle
+        near = canvas.neighbourhood(middle, max_nodes // 2)
+        return canvas.graph(near, total, whole=False, hides=hides, middle=middle)
+
+    def _passed(self, path: bytes) -> tuple[Passed, ...]:
+        if self.rules is not None:
+            passed = []
+            reading: Reading | None = self._readings(self.rules, path)[0]
+            while reading is not None:
+                passed.append(Passed(reading.top.state, reading.top.depth))
+                reading = reading.before
+            return tuple(reversed(passed))
+        walked = [self.bytes.start]
         for byte in path:
-            following = self.automaton.step(states[-1], byte)
-            if following < 0:
+            walked.append(self.automaton.step(walked[-1], byte))
+            if walked[-1] < 0:
                 raise ValueError("The path leaves the language of the constraint.")
-            states.append(following)
-        return states
+        return tuple(Passed(state, 0) for state in walked)
 
-    def _all_junctions(self, current: int, max_nodes: int) -> tuple[dict[int, None] | None, int | None]:
-        """Every state to draw and the number of all states; None where there are too many to draw or to count."""
-        if self._is_large:
-            return None, None
-        junctions: dict[int, None] = {self.start: None}
-        passed: set[int] = set()
-        queue = deque([self.start])
-        while queue:
-            for way in self._ways(queue.popleft(), current):
-                passed.update(way.via)
-                if way.target not in junctions:
-                    junctions[way.target] = None
-                    queue.append(way.target)
-            if len(passed) + len(junctions) > MOST_COUNTED:
-                self._is_large = True
-                return None, None
-        junctions[current] = None  # it may be inside a character
-        total = len(passed | junctions.keys())
-        return (junctions if len(junctions) <= max_nodes else None), total
+    def _readings(self, rules: Rules, path: bytes) -> tuple[Reading, ...]:
+        readings = rules.read(path)
+        if not readings:
+            raise ValueError("The path leaves the language of the constraint.")
+        return readings
 
-    def _window(self, walked: list[int], max_nodes: int) -> dict[int, None]:
-        """The current state, the states just passed, and what can be reached in few steps."""
-        current = walked[-1]
-        behind = [state for state in dict.fromkeys(reversed(walked)) if self._is_junction(state)][:PATH_SHOWN]
-        shown: dict[int, None] = dict.fromkeys([current, *behind])
-        queue = deque([current])
-        while queue and len(shown) < max_nodes // 2:
-            for way in self._ways(queue.popleft(), current):
-                if way.target not in shown and len(shown) < max_nodes // 2:
-                    shown[way.target] = None
-                    queue.append(way.target)
-        return shown
+    def _grown(self, start: int) -> Known:
+        known = self.known.setdefault(start, Known(start))
+        known.grow(self.machine)
+        return known
 
-    def _is_junction(self, state: int) -> bool:
-        edges = self._raw(state)
-        return self.automaton.is_accepting(state) or len(edges) != 1 or len(edges[0][1]) != 1
+    def _owned(self, known: Known) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for state in known.states:
+            owner = self._owner(state)
+            if owner is not None:
+                counts[owner.pointer] = counts.get(owner.pointer, 0) + 1
+        return counts
 
-    def _ways(self, state: int, current: int) -> list[Way]:
-        """Edges to the next junctions; a chain ends at the current state, at an accepting one, or where it forks."""
-        ways = []
-        for target, label in self._raw(state):
-            via: list[int] = []
-            while target != current and target not in via and target != state and not self._is_junction(target):
-                via.append(target)
-                target, more = self._raw(target)[0]
-                label += more
-            ways.append(Way(target, label, tuple(via)))
-        return ways
-
-    def _raw(self, state: int) -> tuple[tuple[int, str], ...]:
-        """Merged edges of one state, characters beyond ASCII folded: (target, label)."""
-        if state not in self._edges:
-            plain: dict[int, int] = {}
-            beyond: dict[int, int] = {}
-            for members, target in self.automaton.moves(state):
-                if members & ~ASCII and not self._is_continuation(state):
-                    for end in self._ends(target):
-                        beyond[end] = beyond.get(end, 0) | members & ~ASCII
-                    members &= ASCII
-                if members:
-                    plain[target] = plain.get(target, 0) | members
-            targets = dict.fromkeys([*plain, *beyond])
-            self._edges[state] = tuple((t, _label(plain.get(t, 0), beyond.get(t, 0))) for t in targets)
-        return self._edges[state]
-
-    def _is_continuation(self, state: int) -> bool:
-        moves = self.automaton.moves(state)
-        return bool(moves) and not self.automaton.is_accepting(state) and not any(m & ~CONTINUATION for m, _ in moves)
-
-    def _ends(self, target: int) -> list[int]:
-        """The states in which a character that has begun may end."""
-        pending, seen = [target], {target}
-        ends: dict[int, None] = {}
-        while pending:
-            state = pending.pop()
-            if not self._is_continuation(state):
-                ends[state] = None
-                continue
-            for _, following in self.automaton.moves(state):
-                if following not in seen:
-                    seen.add(following)
-                    pending.append(following)
-        return list(ends)
-
-    def _dead(self, state: int) -> int:
-        every = self.automaton.arena.moves(self.automaton.term(state))
-        return len(every) - len(self.automaton.moves(state))
-
-    def _state(self, state: int, current: int, on_path: bool, more: int) -> DrawnState:
-        owners = explain.origins(self.automaton.arena, self.automaton.term(state))
-        label = explain.describe(self.automaton.term(state))
-        label = label if len(label) <= LABEL_LENGTH else label[: LABEL_LENGTH - 1] + "…"
-        accepting = self.automaton.is_accepting(state)
-        return DrawnState(state, label, accepting, owners[0] if owners else None, state == current, on_path, more)
-
-    def _edge(self, state: int, way: Way, current: int, walked: list[int]) -> DrawnEdge:
-        steps = [state, *way.via, way.target]
-        on_path = _contains(walked, steps) if way.via else _follows(walked, state, way.target)
-        return DrawnEdge(state, way.target, way.label, state == current, on_path, bool(way.via))
+    def _owner(self, state: int) -> Origin | None:
+        if state not in self.owners:
+            found = explain.origins(self.automaton.arena, self.machine.term(state))
+            self.owners[state] = found[0] if found else None
+        return self.owners[state]
 
 
-def _contains(walked: list[int], steps: list[int]) -> bool:
-    first = steps[0]
-    return any(walked[i : i + len(steps)] == steps for i, state in enumerate(walked) if state == first)
+def stack_of(top: Frame) -> list[Frame]:
+    """The frames of a stack, outermost first."""
+    stack: list[Frame] = []
+    frame: Frame | None = top
+    while frame is not None:
+        stack.append(frame)
+        frame = frame.caller
+    return stack[::-1]
 
 
-def _follows(walked: list[int], state: int, target: int) -> bool:
-    """Whether the path goes from one state to the other, at most the bytes of one character later."""
-    return any(target in walked[index + 1 : index + 5] for index, passed in enumerate(walked) if passed == state)
+def _marks_in(rule: NamedRule, stack: list[Frame], open_bytes: int) -> Marks:
+    """Where the innermost frame of a rule stands."""
+    frame = next((frame for frame in reversed(stack) if frame.rule is rule), None)
+    if frame is None:
+        return Marks([], None, 0)
+    if frame is stack[-1]:
+        return Marks(frame.trail, frame.state, open_bytes)
+    return Marks(frame.trail[:-1], None, 0, waiting=frame.state)
 
 
-def _label(plain: int, beyond: int) -> str:
-    if not beyond:
-        return explain.label(plain)
-    if plain:
-        return explain.label(plain | beyond)
-    leads = members_of(beyond)
-    return "[beyond ASCII]" if len(leads) > 1 else f"{explain.shown(bytes(leads))}…"
+def _landings(machine: Machine, known: Known) -> set[int]:
+    """States in which a text goes on after a rule."""
+    return {edge.target for state in known.states for edge in machine.edges(state) if edge.rule is not None}
 
 
-_explorers: WeakKeyDictionary[Constraint, _Explorer] = WeakKeyDictionary()
+def _numbers(rules: Rules) -> range:
+    return range(len(rules.known))
+
+
+def _explorer(constraint: Constraint) -> Explorer:
+    explorer = _explorers.get(constraint)
+    if explorer is None:
+        explorer = _explorers[constraint] = Explorer(constraint)
+    return explorer
+
+
+_explorers: WeakKeyDictionary[Constraint, Explorer] = WeakKeyDictionary()

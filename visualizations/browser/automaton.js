@@ -6,54 +6,67 @@ const make = (tag, attributes = {}, text) => {
   if (text !== undefined) node.textContent = text
   return node
 }
+const classes = (base, item, names) => [base, ...names.filter(name => item[name])].join(" ")
 
-function edge(e, i, data) {
-  const g = make("g", { class: `e${e.path ? " path" : ""}${e.allowed ? " allowed" : ""}${e.chain ? " chain" : ""}${data.selected === "e" + i ? " sel" : ""}` })
-  g.append(make("title", {}, e.title), make("path", { d: e.d }), make("path", { d: e.d, class: "hit" }))
+function edge(e, selected) {
+  const g = make("g", { class: classes("e", e, ["path", "allowed", "chain", "rule"]) + (e.key === selected ? " sel" : "") })
+  g.append(make("path", { d: e.d }), make("path", { d: e.d, class: "hit" }))
   if (e.tip) {
     const [x, y] = e.tip, [a, b] = e.from, n = Math.hypot(x - a, y - b) || 1, u = (x - a) / n, v = (y - b) / n
     g.append(make("polygon", { points: `${x},${y} ${x - 8 * u - 3.5 * v},${y - 8 * v + 3.5 * u} ${x - 8 * u + 3.5 * v},${y - 8 * v - 3.5 * u}` }))
   }
-  if (e.at) g.append(make("text", { x: e.at[0], y: e.at[1] + 3 }, e.label))
+  if (e.at && e.rule) {
+    const w = 6.7 * [...e.label].length + 8
+    g.append(make("rect", { x: e.at[0] - w / 2, y: e.at[1] - 9, width: w, height: 18, rx: 4 }))
+  }
+  if (e.at) g.append(make("text", { x: e.at[0], y: e.at[1] + 3.5 }, e.label))
   return g
 }
 
-function state(s, data) {
-  const g = make("g", { class: `s${s.path ? " path" : ""}${s.current ? " current" : ""}${data.selected === "s" + s.id ? " sel" : ""}` })
-  g.append(make("title", {}, s.title))
-  if (s.current) {
-    g.append(make("circle", { cx: s.x, cy: s.y, r: s.r + 4.5, class: "halo" }))
-    g.append(make("path", { class: "pin", d: `M${s.x} ${s.y + s.r + 7} l-6 10 h12 z` }))
-  }
+function state(s, selected) {
+  const g = make("g", { class: classes("s", s, ["path", "current", "waiting"]) + ("s" + s.id === selected ? " sel" : "") })
+  if (s.current || s.waiting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r + 4.5, class: "halo" }))
+  if (s.current) g.append(make("path", { class: "pin", d: `M${s.x} ${s.y + s.r + 7} l-6 10 h12 z` }))
   g.append(make("circle", { cx: s.x, cy: s.y, r: s.r }))
   if (s.accepting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r - 3.5 }))
   g.append(make("text", { x: s.x, y: s.y }, s.id))
-  if (s.more) g.append(make("text", { x: s.x, y: s.y - s.r - 8, class: "more" }, `+${s.more}`))
+  if (s.more) g.append(make("text", { x: s.x + s.r + 3, y: s.y - s.r, class: "more" }, `+${s.more}`))
   return g
 }
 
-function pick(node, label, stop, go) {
-  node.setAttribute("tabindex", stop ? "0" : "-1")
-  node.setAttribute("role", "button")
-  node.setAttribute("aria-label", label)
-  node.onclick = go
-  node.onkeydown = event => { if (event.key === "Enter") { event.preventDefault(); go() } }
+function box(b, selected) {
+  const g = make("g", { class: `b${b.key === selected ? " sel" : ""}` })
+  g.append(make("rect", { x: b.x, y: b.y - 11, width: b.w, height: b.h + 11, rx: 7 }))
+  const most = Math.max(3, Math.floor(b.w / 6.4) - 1), label = [...b.label]
+  g.append(make("text", { x: b.x + 6, y: b.y + 1 }, label.length > most ? label.slice(0, most - 1).join("") + "…" : b.label))
+  return g
 }
 
-function picture(svg, data, send) {
-  const layer = make("g")
-  // Tab stops at the current state and the edges and states one step from it; a hundred stops would be a wall
-  const here = data.states.find(s => s.current)?.id
-  const near = new Set(data.edges.filter(e => e.source === here).map(e => e.target)).add(here)
-  data.edges.forEach((e, i) => { const g = edge(e, i, data); pick(g, e.title, e.source === here, () => send("e" + i)); layer.append(g) })
+function picture(svg, data, send, tell) {
+  const layer = make("g"), selected = data.selected
+  const pick = (g, item, what, stop) => {
+    g.setAttribute("tabindex", stop ? "0" : "-1")
+    g.setAttribute("role", "button")
+    g.setAttribute("aria-label", item.title)
+    g.onclick = () => send(what)
+    g.onkeydown = event => { if (event.key === "Enter" || event.key === " ") { event.preventDefault(); send(what) } }
+    g.onpointerenter = g.onfocus = () => tell(item.title)
+    g.onpointerleave = g.onblur = () => tell()
+    layer.append(g)
+  }
+  data.boxes.forEach(b => { const g = box(b, selected); g.onclick = () => send(b.key); layer.append(g) })
+  // Tab stops at the middle and at what is one step from it; a hundred stops would be a wall
+  const middle = (data.states.find(s => "s" + s.id === selected) ?? data.states.find(s => s.current || s.waiting) ?? data.states[0])?.id
+  const near = new Set(data.edges.filter(e => e.source === middle).map(e => e.target)).add(middle)
+  data.edges.forEach(e => pick(edge(e, selected), e, e.key, e.source === middle))
   // what matters is drawn last, on top
-  for (const g of [...layer.querySelectorAll(".path"), ...layer.querySelectorAll(".allowed")]) layer.append(g)
-  for (const s of data.states) { const g = state(s, data); pick(g, s.title, near.has(s.id), () => send("s" + s.id)); layer.append(g) }
+  for (const g of [...layer.querySelectorAll(".e.path"), ...layer.querySelectorAll(".e.allowed")]) layer.append(g)
+  data.states.forEach(s => pick(state(s, selected), s, "s" + s.id, near.has(s.id)))
   svg.replaceChildren(layer)
   return layer
 }
 
-function steer(svg, layer, data, view) {
+function steer(svg, layer, data, view, hint) {
   const show = () => layer.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`)
   const size = () => [svg.clientWidth || 600, svg.clientHeight || data.box]
   const zoom = (factor, x, y) => {
@@ -61,17 +74,18 @@ function steer(svg, layer, data, view) {
     view.x = x - (x - view.x) * k / view.k; view.y = y - (y - view.y) * k / view.k; view.k = k
     show()
   }
+  const move = (x, y) => { view.x += x; view.y += y; show() }
   const fit = () => {
     const [w, h] = size()
-    view.k = Math.min(1.4, (w - 24) / data.width, (h - 56) / (data.height + 16))
-    view.x = (w - data.width * view.k) / 2; view.y = (h - data.height * view.k) / 2 + 10
+    view.k = Math.min(1.3, (w - 20) / (data.width + 12), (h - 34) / (data.height + 12))
+    view.x = (w - data.width * view.k) / 2; view.y = (h - data.height * view.k) / 2 + 4
     show()
   }
   const here = () => {
-    const [w, h] = size(), s = data.states.find(t => t.current)
+    const [w, h] = size(), s = data.states.find(t => "s" + t.id === data.selected) ?? data.states.find(t => t.current || t.waiting || t.id === data.middle) ?? data.states[0]
     fit()
-    if (!s || view.k > 0.85) return
-    // as much around it as can still be read: the states one edge away, the current one always inside
+    if (!s || view.k > 0.8) return
+    // as much around it as can still be read: the states one edge away, the state itself always inside
     const near = data.edges.filter(e => e.source === s.id || e.target === s.id)
     const around = data.states.filter(t => t === s || near.some(e => e.source === t.id || e.target === t.id))
     const xs = around.map(t => t.x), ys = around.map(t => t.y)
@@ -79,92 +93,153 @@ function steer(svg, layer, data, view) {
     view.k = Math.min(1, Math.max(0.8, Math.min(w / (right - left), h / (bottom - top))))
     const inside = (low, high, at, room) => Math.min(Math.max((room - (high + low) * view.k) / 2, 60 - at * view.k), room - 60 - at * view.k)
     view.x = (right - left) * view.k > w ? w * 0.35 - s.x * view.k : inside(left, right, s.x, w)
-    view.y = inside(top, bottom, s.y, h)
+    view.y = data.height * view.k < h - 30 ? (h - data.height * view.k) / 2 : inside(top, bottom, s.y, h)
     show()
   }
   svg.onwheel = event => {
-    if (!event.ctrlKey && !event.shiftKey) return // plain wheel scrolls the page
+    if (!event.ctrlKey && !event.metaKey && !event.shiftKey) return hint() // plain wheel scrolls the page
     event.preventDefault()
-    const box = svg.getBoundingClientRect()
-    zoom(Math.exp(-(event.deltaY || event.deltaX) / 300), event.clientX - box.x, event.clientY - box.y)
+    const at = svg.getBoundingClientRect()
+    zoom(Math.exp(-(event.deltaY || event.deltaX) / 300), event.clientX - at.x, event.clientY - at.y)
   }
-  let from = null
-  svg.onpointerdown = event => { from = [event.clientX - view.x, event.clientY - view.y, event.clientX, event.clientY] }
+  const down = new Map() // pointers on the picture: one pans, two zoom
+  let dragged = false
+  svg.onpointerdown = event => { if (!down.size) dragged = false; down.set(event.pointerId, [event.clientX, event.clientY]) }
   svg.onpointermove = event => {
-    if (!from || !event.buttons || Math.hypot(event.clientX - from[2], event.clientY - from[3]) < 4) return
+    const last = down.get(event.pointerId)
+    if (!last || (event.pointerType === "mouse" && !event.buttons)) return
+    const now = [event.clientX, event.clientY]
+    if (!dragged && Math.hypot(now[0] - last[0], now[1] - last[1]) < 4) return
+    dragged = true
     if (!svg.hasPointerCapture(event.pointerId)) svg.setPointerCapture(event.pointerId)
     svg.classList.add("drag")
-    view.x = event.clientX - from[0]; view.y = event.clientY - from[1]
-    show()
+    const other = [...down].find(([id]) => id !== event.pointerId)?.[1]
+    if (other) {
+      const at = svg.getBoundingClientRect(), far = p => Math.hypot(p[0] - other[0], p[1] - other[1]) || 1
+      zoom(far(now) / far(last), (now[0] + other[0]) / 2 - at.x, (now[1] + other[1]) / 2 - at.y)
+    } else move(now[0] - last[0], now[1] - last[1])
+    down.set(event.pointerId, now)
   }
-  svg.onpointerup = svg.onpointercancel = () => { from = null; svg.classList.remove("drag") }
+  svg.onpointerup = svg.onpointercancel = event => { down.delete(event.pointerId); svg.classList.remove("drag") }
+  svg.onpointerleave = event => { if (!svg.hasPointerCapture(event.pointerId)) down.delete(event.pointerId) }
   const middle = factor => { const [w, h] = size(); zoom(factor, w / 2, h / 2) }
+  const keys = { "+": () => middle(1.25), "=": () => middle(1.25), "-": () => middle(0.8), 0: fit, ".": here }
+  const pans = { ArrowLeft: [60, 0], ArrowRight: [-60, 0], ArrowUp: [0, 60], ArrowDown: [0, -60] }
+  svg.onkeydown = event => {
+    const act = event.shiftKey && pans[event.key] ? () => move(...pans[event.key]) : !event.ctrlKey && !event.metaKey && !event.altKey && keys[event.key]
+    if (!act) return
+    event.preventDefault(); event.stopPropagation()
+    act()
+  }
   return { show, fit, here, zoom: middle }
 }
 
-function save(svg, data) { // the styles used are written into the copy, so that it stands alone
-  const copy = svg.cloneNode(true), from = svg.querySelectorAll("*"), to = copy.querySelectorAll("*")
+const STYLES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline", "paint-order"]
+function standalone(svg, data) { // the styles used are written into the copy, so that it stands alone
+  const copy = svg.cloneNode(true), from = [...svg.querySelectorAll("*")], to = [...copy.querySelectorAll("*")]
   from.forEach((node, i) => {
     const style = getComputedStyle(node)
-    for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray", "opacity", "font-family", "font-size", "font-weight", "text-anchor", "dominant-baseline"]) to[i].style.setProperty(name, style.getPropertyValue(name))
+    for (const name of STYLES) to[i].style.setProperty(name, style.getPropertyValue(name))
+    for (const name of ["tabindex", "role"]) to[i].removeAttribute(name)
   })
   copy.firstChild.removeAttribute("transform")
   copy.setAttribute("xmlns", NS)
-  copy.setAttribute("viewBox", `-10 -24 ${data.width + 20} ${data.height + 34}`)
+  copy.setAttribute("viewBox", `-12 -26 ${data.width + 24} ${data.height + 44}`)
+  copy.setAttribute("width", data.width + 24)
+  copy.setAttribute("height", data.height + 44)
+  copy.style.background = getComputedStyle(svg.parentNode).backgroundColor
+  return new XMLSerializer().serializeToString(copy)
+}
+
+function save(name, blob) {
   const link = el("a")
-  link.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(copy)], { type: "image/svg+xml" }))
-  link.download = "automaton.svg"
+  link.href = URL.createObjectURL(blob)
+  link.download = name
   link.click()
-  URL.revokeObjectURL(link.href)
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000)
+}
+
+function savePng(svg, data) {
+  const image = new Image(), canvas = el("canvas"), scale = Math.min(2, 8000 / (data.width + 24))
+  image.onload = () => {
+    canvas.width = image.width * scale; canvas.height = image.height * scale
+    const ink = canvas.getContext("2d")
+    ink.fillStyle = getComputedStyle(svg.parentNode).backgroundColor
+    ink.fillRect(0, 0, canvas.width, canvas.height)
+    ink.drawImage(image, 0, 0, canvas.width, canvas.height)
+    canvas.toBlob(blob => save(data.name + ".png", blob))
+  }
+  image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(standalone(svg, data))
+}
+
+function tools(bar, svg, data, steering, send) {
+  const here = () => data.states.some(s => s.current) && !data.selected ? steering.here() : send("")
+  const button = (label, title, go) => {
+    const made = el("button", "", label)
+    made.title = title
+    made.setAttribute("aria-label", title)
+    made.onclick = go
+    return made
+  }
+  const group = (...items) => { const made = el("span", "group"); made.append(...items); return made }
+  const svgBlob = () => new Blob([standalone(svg, data)], { type: "image/svg+xml" })
+  bar.replaceChildren(
+    group(button("−", "Zoom out (−)", () => steering.zoom(0.8)), button("+", "Zoom in (+)", () => steering.zoom(1.25)),
+      button("Fit", "Show all of it (0)", steering.fit), button("Here", "Back to the current state (.)", here)),
+    group(el("span", "muted", "Save"), button("SVG", "Save as SVG", () => save(data.name + ".svg", svgBlob())),
+      button("PNG", "Save as PNG", () => savePng(svg, data)),
+      button("DOT", "Save as DOT, for Graphviz", () => save(data.name + ".dot", new Blob([data.dot], { type: "text/vnd.graphviz" })))))
 }
 
 function legend(data) {
-  const box = el("div", "legend")
+  const line = el("div", "legend")
   const add = (shape, label) => {
-    const item = el("span"), svg = make("svg", { viewBox: "0 0 26 14" })
+    const item = el("span"), svg = make("svg", { viewBox: "0 0 26 14", "aria-hidden": "true" })
     svg.append(shape)
     item.append(svg, label)
-    box.append(item)
+    line.append(item)
   }
   const stroke = cls => { const g = make("g", { class: `e ${cls}` }); g.append(make("path", { d: "M1 7H25" })); return g }
   const ring = (cls, r) => { const g = make("g", { class: `s ${cls}` }); r.forEach(q => g.append(make("circle", { cx: 13, cy: 7, r: q, class: q > 6 ? "halo" : "" }))); return g }
+  const pill = () => { const g = make("g", { class: "e rule" }); g.append(make("rect", { x: 2, y: 1, width: 22, height: 12, rx: 4 })); return g }
   const used = name => data.edges.some(e => e[name]) || data.states.some(s => s[name])
   if (used("current")) add(ring("current", [6.5, 4]), "you are here")
+  if (used("waiting")) add(ring("waiting", [6.5, 4]), "goes on here later")
   if (used("path")) add(stroke("path"), "path taken")
   if (used("allowed")) add(stroke("allowed"), "allowed now")
   if (used("accepting")) add(ring("", [6, 3.5]), "accepting")
-  if (used("chain")) add(stroke("chain"), "several bytes in one edge")
-  return box
+  if (used("chain")) add(stroke("chain"), "several bytes")
+  if (used("rule")) add(pill(), "reads a rule: click to open it")
+  return line
 }
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
-  let frame = root.querySelector(".frame")
-  if (!frame) {
-    frame = el("div", "frame")
-    frame.append(make("svg", { role: "group", "aria-label": "Automaton; its text twin is below the picture" }), el("div", "tools"))
-    root.append(frame)
+  if (!root.querySelector(".frame")) {
+    const frame = el("div", "frame"), hint = el("div", "hint", "Ctrl + wheel zooms, drag pans")
+    hint.setAttribute("aria-hidden", "true")
+    frame.append(make("svg", { role: "group", tabindex: "0" }), hint)
+    root.append(el("div", "tools"), frame, el("div", "detail"), el("div", "foot"))
   }
-  frame.style.height = `${Math.max(150, Math.min(data.box, data.height + 90))}px`
-  root.querySelector(":scope > .legend")?.remove()
-  root.append(legend(data))
-  const svg = frame.querySelector("svg"), tools = frame.querySelector(".tools")
+  const [bar, frame, detail, foot] = root.children, svg = frame.querySelector("svg"), hint = frame.querySelector(".hint")
+  svg.setAttribute("aria-label", "Automaton. Plus and minus zoom, 0 shows all, Shift and arrows pan; its text twin is below the picture.")
+  frame.style.height = `${Math.max(150, Math.min(data.box, data.height + 80))}px`
+  const standing = data.edges.find(e => e.key === data.selected) ?? data.states.find(s => "s" + s.id === data.selected) ?? data.states.find(s => s.current || s.waiting)
+  const tell = text => { detail.textContent = text ?? standing?.title ?? "" }
+  const send = what => setTriggerValue("select", what)
+  tell()
   const focused = [...svg.querySelectorAll("[tabindex]")].indexOf(svg.getRootNode().activeElement)
-  const layer = picture(svg, data, what => setTriggerValue("select", what))
+  const layer = picture(svg, data, send, tell)
   const place = `${data.width} ${data.height} ${data.states.map(s => s.id)} ${data.states.find(s => s.current)?.id}`
   const view = views.get(parentElement) ?? { x: 0, y: 0, k: 1, place: "" }
-  const steering = steer(svg, layer, data, view)
+  let fading
+  const steering = steer(svg, layer, data, view, () => { hint.classList.add("on"); clearTimeout(fading); fading = setTimeout(() => hint.classList.remove("on"), 1200) })
   if (view.place !== place) steering.here()
   else steering.show()
   view.place = place
   views.set(parentElement, view)
-  if (focused >= 0) svg.querySelectorAll("[tabindex]")[focused]?.focus({ preventScroll: true })
-  tools.replaceChildren()
-  for (const [label, title, go] of [["−", "Zoom out", () => steering.zoom(0.8)], ["+", "Zoom in", () => steering.zoom(1.25)], ["Fit", "Show all of it", steering.fit], ["Here", "Back to the current state", steering.here], ["SVG", "Save the picture", () => save(svg, data)]]) {
-    const button = el("button", "", label)
-    button.title = title
-    button.onclick = go
-    tools.append(button)
-  }
+  if (focused >= 0) (svg.querySelector(".sel[tabindex]") ?? svg.querySelectorAll("[tabindex]")[focused])?.focus({ preventScroll: true })
+  tools(bar, svg, data, steering, send)
+  foot.replaceChildren(legend(data), ...(data.caption ? [el("div", "caption", data.caption)] : []))
 }

@@ -1,0 +1,196 @@
+"""The edges of a picture: byte classes merged, the bytes of one character beyond ASCII folded into one edge.
+
+A `Machine` is what a picture is made from: the automaton of a whole constraint, or that of one rule (rules.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from engine.automaton import explain
+from engine.automaton.automaton import Automaton
+from engine.automaton.terms import Term, byte_range, members_of
+
+CONTINUATION = byte_range(0x80, 0xBF)
+ASCII = byte_range(0, 0x7F)
+EVERY_LEAD = byte_range(0xC2, 0xF4)
+"""Bytes that a character beyond ASCII may begin with."""
+LONGEST_CHARACTER = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """`first`: bytes that a text along the edge may begin with. `rule`: number of the rule that it reads, None if none.
+
+    `letter`: the one character that it reads, in capitals if its cases are not told apart; "" if there are others.
+    """
+
+    target: int
+    label: str
+    first: int
+    rule: int | None = None
+    letter: str = ""
+
+
+class Moving(Protocol):
+    """States with bytes between them."""
+
+    def moves(self, state: int) -> Sequence[tuple[int, int]]:
+        """Disjoint byte sets with the state that each leads to."""
+
+    def is_accepting(self, state: int) -> bool:
+        """Whether a text may end here."""
+
+
+class Machine(Moving, Protocol):
+    """States with edges between them."""
+
+    def edges(self, state: int) -> tuple[Edge, ...]:
+        """Edges out of a state, one per target and rule."""
+
+    def term(self, state: int) -> Term:
+        """What remains to be read."""
+
+    def dead(self, state: int) -> int:
+        """Ways out that lead to no accepted text."""
+
+
+class ByteMachine:
+    """The automaton of a whole constraint in its drawn form, characters folded unless told otherwise."""
+
+    def __init__(self, automaton: Automaton, folded: bool = True) -> None:
+        self.automaton = automaton
+        self.start = automaton.drawn_state(automaton.start)
+        self._folds = folded
+        self._edges: dict[int, tuple[Edge, ...]] = {}
+
+    def moves(self, state: int) -> Sequence[tuple[int, int]]:
+        """Disjoint byte sets with the state that each leads to."""
+        return self.automaton.moves(state)
+
+    def is_accepting(self, state: int) -> bool:
+        """Whether a text may end here."""
+        return self.automaton.is_accepting(state)
+
+    def term(self, state: int) -> Term:
+        """What remains to be read."""
+        return self.automaton.term(state)
+
+    def dead(self, state: int) -> int:
+        """Ways out that lead to no accepted text."""
+        return len(self.automaton.arena.moves(self.term(state))) - len(self.moves(state))
+
+    def edges(self, state: int) -> tuple[Edge, ...]:
+        """Edges out of a state, one per target."""
+        if state not in self._edges:
+            self._edges[state] = folded(self, state) if self._folds else plain(self.moves(state))
+        return self._edges[state]
+
+
+def plain(moves: Sequence[tuple[int, int]]) -> tuple[Edge, ...]:
+    """One edge per target."""
+    merged: dict[int, int] = {}
+    for members, target in moves:
+        merged[target] = merged.get(target, 0) | members
+    return tuple(Edge(target, explain.label(members), members) for target, members in merged.items())
+
+
+def folded(machine: Moving, state: int) -> tuple[Edge, ...]:
+    """One edge per target, the bytes of a character beyond ASCII taken together."""
+    short: dict[int, int] = {}
+    beyond: dict[int, list[list[int]]] = {}
+    for members, target in machine.moves(state):
+        if members & ~ASCII and not is_inside(machine, state):
+            for end, spelling in _spellings(machine, members & ~ASCII, target):
+                beyond.setdefault(end, []).append(spelling)
+            members &= ASCII
+        if members:
+            short[target] = short.get(target, 0) | members
+    found = []
+    for target in dict.fromkeys([*short, *beyond]):
+        below, above = short.get(target, 0), beyond.get(target, [])
+        first = below
+        for spelling in above:
+            first |= spelling[0]
+        found.append(Edge(target, _label(below, above), first, letter=_letter(below, above)))
+    return tuple(found)
+
+
+def is_junction(machine: Machine, state: int) -> bool:
+    """Whether a picture must show the state: a text may end, fork or enter a rule there, or has a choice of bytes."""
+    edges = machine.edges(state)
+    return machine.is_accepting(state) or len(edges) != 1 or not edges[0].letter
+
+
+def joined(edges: Sequence[Edge]) -> str:
+    """The label of edges passed over one after the other, the first of any kind; `"SELECT"i` where cases are equal."""
+    if len(edges) == 1 or all(edge.label == edge.letter for edge in edges):
+        return "".join(edge.label for edge in edges)
+    if edges[0].letter:
+        return f'"{"".join(edge.letter for edge in edges)}"i'
+    return edges[0].label + joined(edges[1:])
+
+
+def is_inside(machine: Moving, state: int) -> bool:
+    """Whether the state is inside a character."""
+    moves = machine.moves(state)
+    return bool(moves) and not machine.is_accepting(state) and not any(m & ~CONTINUATION for m, _ in moves)
+
+
+def _spellings(machine: Moving, lead: int, target: int) -> list[tuple[int, list[int]]]:
+    """Where characters that begin with a byte of `lead` may end, with the byte sets that spell them."""
+    pending: list[tuple[int, list[int]]] = [(target, [lead])]
+    found: list[tuple[int, list[int]]] = []
+    while pending:
+        state, spelled = pending.pop()
+        if len(spelled) < LONGEST_CHARACTER and is_inside(machine, state):
+            pending += [(following, [*spelled, members]) for members, following in machine.moves(state)]
+        else:
+            found.append((state, spelled))
+    return found
+
+
+def _letter(below: int, above: list[list[int]]) -> str:
+    if below.bit_count() > 2 or len(above) > 1 or any(m.bit_count() > 1 for spelling in above for m in spelling):
+        return ""
+    characters = explain.shown(bytes(members_of(below)))
+    for spelling in above:
+        characters += _decoded(m.bit_length() - 1 for m in spelling)
+    if len(characters) == 1:
+        return characters
+    return characters[0].upper() if len({c.casefold() for c in characters}) == 1 else ""
+
+
+def _label(below: int, above: list[list[int]]) -> str:
+    if not above:
+        return explain.label(below)
+    leads = 0
+    for spelling in above:
+        leads |= spelling[0]
+    if leads == EVERY_LEAD:
+        return explain.label(below | leads)
+    return f"{explain.label(below)} or {_characters(above)}" if below else _characters(above)
+
+
+def _characters(spellings: list[list[int]]) -> str:
+    """Characters beyond ASCII: one as it is, a range as a range, others by their number."""
+    count, low, high = 0, "\U0010ffff", ""
+    for spelling in spellings:
+        size = 1
+        for members in spelling:
+            size *= members.bit_count()
+        count += size
+        low = min(low, _decoded((m & -m).bit_length() - 1 for m in spelling))
+        high = max(high, _decoded(m.bit_length() - 1 for m in spelling))
+    if count == 1:
+        return low
+    if low and high and ord(high) - ord(low) + 1 == count:
+        return f"[{low}-{high}]" if count > 2 else f"[{low}{high}]"
+    return f"[{count:,} beyond ASCII]"
+
+
+def _decoded(spelling: Iterable[int]) -> str:
+    """The character, "" where the bytes spell none (a rest after a byte that was read before)."""
+    return bytes(spelling).decode("utf-8", "ignore")[:1]

@@ -1,0 +1,79 @@
+"""A drawn graph as DOT: for Graphviz to lay out, and for a reader to take away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import graphviz
+
+from engine.automaton.explore import DrawnEdge, DrawnGraph
+from visualizations.automaton.parts import Group, grouped
+from visualizations.tokens import prose
+
+_LABEL = 22  # characters of an edge's label in the picture; the whole is in its details and in the text twin
+
+
+def dot(graph: DrawnGraph) -> str:
+    """`graph` as DOT without the marks of a step: two steps in one window share their text, hence their layout.
+
+    States are named by their numbers, edges carry their index, clusters are named by the pointer of their part.
+    """
+    drawing = graphviz.Digraph(
+        # The limits bound how long Graphviz improves what it has; a picture of 60 states needs less.
+        graph_attr={"rankdir": "LR", "nodesep": "0.22", "ranksep": "0.3", "nslimit": "4", "nslimit1": "4"},
+        node_attr={"shape": "circle", "fixedsize": "true", "width": "0.42", "fontsize": "10", "label": ""},
+        edge_attr={"fontsize": "11", "fontname": "Courier", "arrowsize": "0.6"},
+    )
+    _add(drawing, grouped(graph))
+    for index, edge in enumerate(graph.edges):  # Graphviz orders edges its own way: the id brings them back
+        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(short(edge)), id=str(index))
+    return str(drawing.source)
+
+
+def exported(graph: DrawnGraph) -> str:
+    """`graph` as DOT that draws it anywhere as it is drawn here, marks and whole labels included."""
+    drawing = graphviz.Digraph(
+        graph_attr={"rankdir": "LR"}, node_attr={"shape": "circle"}, edge_attr={"fontname": "monospace"}
+    )
+    for state in graph.states:
+        drawing.node(
+            str(state.id),
+            shape="doublecircle" if state.accepting else "circle",
+            style="bold,filled" if state.current else "filled" if state.on_path else "solid",
+            fillcolor="lightgrey" if state.current or state.on_path else "white",
+            tooltip=graphviz.escape(prose(state.label)),
+        )
+    for edge in graph.edges:
+        style = "bold" if edge.on_path else "dashed" if edge.allowed_now else "solid"
+        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(prose(edge.label)), style=style)
+    return str(drawing.source)
+
+
+def short(edge: DrawnEdge) -> str:
+    """An edge's label as it fits the picture, white space visible."""
+    shown = prose(edge.label)
+    if edge.rule is not None:
+        shown = f"⟨{prose(rule_name(edge.label[1:-1]))}⟩"
+    return shown if len(shown) <= _LABEL else shown[: _LABEL - 1] + "…"
+
+
+def rule_name(name: str) -> str:
+    """A rule as its reader calls it: of a JSON Schema's pointer the last parts are enough."""
+    if not name.startswith("/"):
+        return name
+    after = name.rpartition("/properties/")[2] if "/properties/" in name else "/".join(name.split("/")[-2:])
+    return after.replace("~1", "/").replace("~0", "~")
+
+
+def _add(drawing: graphviz.Digraph, groups: Iterable[Group]) -> None:
+    for group in groups:
+        if not group.pointer:
+            for state in group.states:
+                drawing.node(str(state))
+            _add(drawing, group.inner)
+            continue
+        with drawing.subgraph(name=f"cluster_{group.number}") as box:
+            box.attr(margin="6")
+            for state in group.states:
+                box.node(str(state))
+            _add(box, group.inner)
