@@ -53,10 +53,13 @@ class Arena:
         self.deadline: float | None = None
         self._table: dict[tuple[Any, ...], Term] = {}
         self.hides_counts = False
+        self.hides_owed = False
+        self.captures = False
         self.formed: dict[tuple[int, int], Term] = {}
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}
         self._mask_forms: dict[int, Form] = {}
+        self._distance_forms: dict[int, Form] = {}
         self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
         self.empty = self._intern((Empty,), False)
         self.epsilon = self._intern((Epsilon,), True)
@@ -280,6 +283,7 @@ class Arena:
             return self.empty
         if language is self.epsilon:
             return self.to_form(rule.after(self, args, text), form)
+        self.captures = True
         key = (Capture, rule, args, language, text, form)
         return self._intern(key, False, rule=rule, args=args, language=language, text=text, form=form)
 
@@ -314,6 +318,12 @@ class Arena:
     def mask_form(self, longest: int) -> Form:
         """The form in which two terms are equal if no token of at most `longest` bytes tells them apart."""
         return self._mask_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest))
+
+    def distance_form(self, longest: int) -> Form:
+        """The mask's form as long as it keeps what counters still need, else one that does."""
+        if not self.hides_owed:
+            return self.mask_form(longest)
+        return self._distance_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest, owing=True))
 
 
 def _counted(term: Term) -> tuple[Term, int, int | None]:

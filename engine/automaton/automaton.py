@@ -16,7 +16,7 @@ import numpy.typing as npt
 from engine.automaton.arena import Arena
 from engine.automaton.explain import origins
 from engine.automaton.liveness import Liveness
-from engine.automaton.terms import DRAWN, Call, Form, Term, byte_set, members_of
+from engine.automaton.terms import COUNTED, DRAWN, Call, Form, Term, byte_set, members_of
 from engine.errors import BudgetError, Origin
 
 DEAD = -1
@@ -48,8 +48,7 @@ class Automaton:
         self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
         self._terms: list[Term] = []
         self._numbers: dict[Term, int] = {}
-        self._mask_states: dict[tuple[int, int], int] = {}
-        self._drawn_states: dict[int, int] = {}
+        self._formed_states: dict[tuple[int, int], int] = {}
         self._by_alphabet: dict[frozenset[int], Liveness] = {}
         self.root = root
         self.start = self._number(root)
@@ -110,16 +109,22 @@ class Automaton:
 
     def mask_state(self, state: int, longest: int) -> int:
         """The state to compute a mask from: equal for all states that no token of `longest` bytes tells apart."""
-        key = (state, longest)
-        if key not in self._mask_states:
-            self._mask_states[key] = self._formed(state, self.arena.mask_form(longest))
-        return self._mask_states[key]
+        return self._formed(state, self.arena.mask_form(longest))
+
+    def distance_state(self, state: int, longest: int) -> int:
+        """The state to bound distances from: a mask state in which what counters still need is kept.
+
+        Which one it is may change while terms are made (`Arena.hides_owed`), shortest texts from it do not.
+        """
+        return self._formed(state, self.arena.distance_form(longest))
+
+    def counted_state(self, state: int) -> int:
+        """The state to measure exact distances from: every counter kept, captured texts forgotten."""
+        return self._formed(state, COUNTED)
 
     def drawn_state(self, state: int) -> int:
         """The state as a picture shows it: captured texts forgotten, owners kept."""
-        if state not in self._drawn_states:
-            self._drawn_states[state] = self._formed(state, DRAWN)
-        return self._drawn_states[state]
+        return self._formed(state, DRAWN)
 
     def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
         """Whether acceptance can be reached from here with these bytes alone."""
@@ -134,6 +139,21 @@ class Automaton:
         assert text is not None, "every state is live"
         return text
 
+    def certain(self, state: int, alphabet: frozenset[int]) -> bytes | None:
+        """Like `shortest`, from a mask state: None if a text that was captured and forgotten might rule it out."""
+        with self._at_work(state):
+            text = self._liveness_of(alphabet).shortest(self._terms[state])
+        if text is None or not self.arena.captures:
+            return text
+        # What follows a forgotten text is read with doubt exactly where it might be ruled out.
+        end = self.advance(state, text)
+        return text if end is not None and self.accepting[end] else None
+
+    def fewest_bytes(self, state: int) -> int:
+        """A number of bytes below which no text is accepted from here."""
+        with self._at_work(state):
+            return len(self.liveness.planned(self._terms[state]) or b"")
+
     def _liveness_of(self, alphabet: frozenset[int]) -> Liveness:
         if alphabet not in self._by_alphabet:
             self._by_alphabet[alphabet] = Liveness(self.arena, byte_set(alphabet))
@@ -144,8 +164,11 @@ class Automaton:
         return frozenset(members_of(_bytes_of(self.arena, self.root)))
 
     def _formed(self, state: int, form: Form) -> int:
-        with self._at_work(state):
-            return self._number(self.arena.to_form(self._terms[state], form))
+        key = (state, id(form))
+        if key not in self._formed_states:
+            with self._at_work(state):
+                self._formed_states[key] = self._number(self.arena.to_form(self._terms[state], form))
+        return self._formed_states[key]
 
     @contextmanager
     def _at_work(self, state: int) -> Iterator[None]:

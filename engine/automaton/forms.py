@@ -51,8 +51,11 @@ def _make_form(arena: Arena, term: Term, form: Form) -> Term:
     if isinstance(term, Repeat):
         low, high = term.low, term.high
         if form.longest is not None:
-            low = min(low, form.longest + 1)
-            high = None if high is None else min(high, form.longest + 1)
+            near = form.longest + 1
+            high = None if high is None else min(high, max(low, near) if form.owing else near)
+            if low > near and not form.owing:
+                low = near
+                arena.hides_owed = True
         elif form.text is FORGOTTEN and high is not None and high > MOST_SHOWN:
             low, high = min(low, 1), None
             arena.hides_counts = True

@@ -56,8 +56,10 @@ Text = bytes | Endless | None
 
 Value = TypeVar("Value", bool, Text)
 
-PLEASANT = [*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]
+PLEASANT: list[int] = [*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]
 """Bytes in the order in which a shortest text prefers them."""
+
+_RANK = {bytes([byte]): PLEASANT.index(byte) for byte in range(256)}
 
 
 class Liveness:
@@ -123,7 +125,7 @@ class Liveness:
         if moves and self.alive(moves[0][1]):
             return byte, moves[0][1]
         onward = [(members, rest) for members, rest in self.arena.moves(term, self.alphabet) if self.alive(rest)]
-        members, rest = min(onward, key=lambda move: _length(self.planned(move[1])))
+        members, rest = min(_in_order(onward), key=lambda move: _length(self.planned(move[1])))
         return _pleasant(members) or b"", rest
 
     def _least(
@@ -212,7 +214,7 @@ class Liveness:
             return _joined([ask(part) for part in _spine(term)])
         if isinstance(term, Alt):
             texts = [text for text in map(ask, term.members) if text is not None]
-            return min(texts, key=lambda text: (len(text), b"" if isinstance(text, Endless) else text), default=None)
+            return min(texts, key=_preference, default=None)
         if isinstance(term, Tag):
             return _blaming(term, ask)
         if isinstance(term, Repeat):
@@ -304,22 +306,19 @@ class Liveness:
 
     def _search(self, term: Term) -> Text:
         """A shortest text of a regular term with intersections."""
-        came: dict[Term, tuple[Term, int] | None] = {term: None}
+        came: dict[Term, tuple[Term, bytes] | None] = {term: None}
         queue = deque([term])
         while queue:
             state = queue.popleft()
             if state.nullable:
                 text = bytearray()
-                step = came[state]
-                while step is not None:
-                    text.append(step[1])
-                    step = came[step[0]]
+                while (step := came[state]) is not None:
+                    state = step[0]
+                    text += step[1]
                 return bytes(reversed(text))
-            for members, rest in self.arena.moves(state, self.alphabet):
+            for members, rest in _in_order(self.arena.moves(state, self.alphabet)):
                 if rest not in came:
-                    byte = _pleasant(members)
-                    assert byte is not None
-                    came[rest] = (state, byte[0])
+                    came[rest] = (state, _pleasant(members) or b"")
                     queue.append(rest)
             self._check_size(len(came))
         return None
@@ -362,11 +361,18 @@ def _blaming(term: Tag, ask: Callable[[Term], Value]) -> Value:
         raise error.at(term.origin) from None
 
 
+def _preference(text: bytes | Endless) -> tuple[int, bytes, bool]:
+    return (len(text), b"", False) if isinstance(text, Endless) else (len(text), text, isinstance(text, Draft))
+
+
+def _in_order(moves: Iterable[tuple[int, Term]]) -> list[tuple[int, Term]]:
+    """By their pleasantest byte: of equally short texts the same is found, whatever terms were made before."""
+    return sorted(moves, key=lambda move: _RANK[_pleasant(move[0]) or b""])
+
+
 def _pleasant(members: int) -> bytes | None:
-    if not members:
-        return None
-    if members.bit_count() == 1:
-        return bytes(members_of(members))
+    if members.bit_count() < 2:
+        return bytes(members_of(members)) or None
     return bytes([next(byte for byte in PLEASANT if members >> byte & 1)])
 
 
@@ -383,7 +389,7 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
             continue
         if rest.nullable:
             heappush(pending, (len(text), next(ticket), text, None))
-        for members, after in liveness.arena.moves(rest, liveness.alphabet):
+        for members, after in _in_order(liveness.arena.moves(rest, liveness.alphabet)):
             best = liveness.planned(after)
             if best is not None:
                 for byte in sorted(members_of(members), key=PLEASANT.index)[: limit - len(found)]:

@@ -193,15 +193,17 @@ class Form:
     """A way to look at terms. See `Arena.to_form`.
 
     `tags`: keep owners. `text`: what a capture starts with: b"" remembers, a `Hole` does not. `longest`: counters
-    farther than this many bytes from their bounds are equal, None if all differ.
+    farther than this many bytes from their bounds are equal, None if all differ. `owing`: but what a counter still
+    needs is kept in full, so that a shortest text stays one.
     """
 
-    __slots__ = ("longest", "tags", "text")
+    __slots__ = ("longest", "owing", "tags", "text")
 
-    def __init__(self, tags: bool, text: Captured, longest: int | None) -> None:
+    def __init__(self, tags: bool, text: Captured, longest: int | None, owing: bool = False) -> None:
         self.tags = tags
         self.text = text
         self.longest = longest
+        self.owing = owing
 
 
 EXACT = Form(tags=True, text=b"", longest=None)
@@ -209,6 +211,9 @@ EXACT = Form(tags=True, text=b"", longest=None)
 
 DRAWN = Form(tags=True, text=FORGOTTEN, longest=None)
 """States of a picture: owners kept, captured texts forgotten, so that open objects have finitely many states."""
+
+COUNTED = Form(tags=False, text=UNKNOWN, longest=None)
+"""States between which exact distances are measured: only owners and captured texts dropped."""
 
 PLAIN = Form(tags=False, text=b"", longest=None)
 """Languages: no owners."""
