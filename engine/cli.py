@@ -11,7 +11,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,7 +26,18 @@ from engine.analysis.lint import lint as lint_schema
 from engine.automaton.repair import Repair
 from engine.constraint import Verdict
 from engine.decoding.errors import DecodingError, TraceError
-from engine.decoding.records import ConstraintSource, RunSpec, Sampler, SourceKind, Step, Trace
+from engine.decoding.records import (
+    ConstraintSource,
+    Healed,
+    Healing,
+    JumpForward,
+    Policy,
+    RunSpec,
+    Sampler,
+    SourceKind,
+    Step,
+    Trace,
+)
 from engine.decoding.trace import load_trace, save_trace
 from engine.errors import ConstraintError
 from engine.examples import EXAMPLES
@@ -163,24 +174,38 @@ def trace(
     temperature: Annotated[float, typer.Option(min=0, max=100)] = 0.0,
     top_k: Annotated[int, typer.Option(min=0)] = 0,
     top_p: Annotated[float, typer.Option(min=1e-9, max=1)] = 1.0,
+    min_p: Annotated[float, typer.Option(min=0, max=1)] = 0.0,
     seed: Annotated[int, typer.Option(min=0, max=2**53 - 1)] = 0,
     max_tokens: Annotated[int, typer.Option(min=1, max=100_000)] = 128,
     chat_template: Annotated[bool, typer.Option()] = True,
+    policy: Annotated[Policy, typer.Option(help="which of the completable tokens may be taken")] = "bridging",
+    healing: Annotated[str, typer.Option(help="tokens of the prompt to decode again, or auto")] = "0",
+    jump_forward: Annotated[JumpForward, typer.Option(help="write forced bytes without asking the model")] = "off",
+    close_in_time: Annotated[bool, typer.Option(help="only tokens after which the text can end in time")] = False,
+    after: Annotated[str, typer.Option(help="free text up to this delimiter, then the constraint")] = "",
+    free_after: Annotated[bool, typer.Option(help="free text again after the constraint")] = False,
 ) -> None:
-    """Run the model and save the trace."""
+    """Run the model and save the trace. With --example, what the example sets is kept and the features are added."""
     from engine.decoding.decoder import Decoder
 
     with _errors():
-        sampler = Sampler(temperature, top_k, top_p, seed)
+        sampler = Sampler(temperature, top_k, top_p, seed, min_p)
         given = _given(schema, regex, gbnf, lark, request)
-        source = _source(given, option) if given else None
+        source = replace(_source(given, option), after=after, free_after=free_after) if given else None
         spec = _example(example) if example else RunSpec(prompt, source, chat_template, sampler, max_tokens)
+        spec = replace(
+            spec,
+            policy=policy,
+            healing=_healing(healing),
+            jump_forward=jump_forward,
+            close_in_time=close_in_time,
+        )
         run = Decoder(_model(), spec)
         for step in run.run():
             print(_printable(step.token), end="", flush=True, file=sys.stderr)
         print(file=sys.stderr)
         out.write_bytes(save_trace(run.trace))
-    print(f"{out}: {len(run.trace.steps)} steps, {run.finish}. {run.trace.missing}".rstrip())
+    print(f"{out}: {_ending(run.trace)}")
 
 
 @app.command()
@@ -191,8 +216,10 @@ def show(file: Annotated[Path, typer.Argument(help="a saved trace")]) -> None:
     console = Console()
     console.print(_table(saved))
     console.print(_printable(saved.text), markup=False, highlight=False)
-    ending = f"{saved.finish or 'unfinished'}; -ln Z {saved.cost:.3f} in all; run {saved.run_id} of {saved.model}"
-    console.print(_printable(f"{ending}. {saved.missing}".rstrip()), markup=False, highlight=False)
+    if saved.healed is not None:
+        console.print(_printable(_healed(saved.healed)), markup=False, highlight=False)
+    ending = f"{_ending(saved)} -ln Z {saved.cost:.3f} in all; run {saved.run_id} of {saved.model}."
+    console.print(_printable(ending), markup=False, highlight=False)
 
 
 @app.command()
@@ -275,6 +302,25 @@ def _version(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return "is not installed"
+
+
+def _healing(given: str) -> Healing:
+    if given == "auto" or given.isdecimal():
+        return "auto" if given == "auto" else int(given)
+    raise typer.BadParameter("healing is a number of tokens, or auto")
+
+
+def _healed(healed: Healed) -> str:
+    removed = ", ".join(_quoted(token, "") for _, token in healed.removed)
+    return f"healed: {removed} at the end of the prompt was decoded again"
+
+
+def _ending(saved: Trace) -> str:
+    """How a run ended, and what jumping spared it."""
+    said = f"{len(saved.steps)} steps in {saved.passes} passes, {saved.finish or 'unfinished'}"
+    if saved.seconds_saved > 0:
+        said += f", about {saved.seconds_saved:.2f} s saved by jumping"
+    return f"{said}. {saved.missing}".rstrip()
 
 
 def _table(saved: Trace) -> Table:

@@ -12,7 +12,9 @@ from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 
-_KEY = {ConstraintSource: lambda source: (source.kind, source.text, source.options)}
+_KEY = {
+    ConstraintSource: lambda source: (source.kind, source.text, source.options, source.after, source.free_after),
+}
 
 
 @st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_KEY)

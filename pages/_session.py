@@ -211,10 +211,7 @@ class Visit:
             return
 
         def work(stop: Callable[[], bool]) -> Callable[[], None] | None:
-            decoder = replayed(run.trace, index, model, masks, stop)
-            if decoder is None:
-                return None
-            branch = branched(decoder, index, token_id)
+            branch = branched(resumed(run.trace, index, model, masks), index, token_id)
             return lambda: self._adopt(run, branch, index)
 
         self.worker = Worker(work)
@@ -268,23 +265,12 @@ def branched(decoder: Decoder, index: int, token_id: int) -> Decoder:
     return branch
 
 
-def replayed(trace: Trace, steps: int, model: Model, masks: Masks, stop: Callable[[], bool]) -> Decoder | None:
-    """A decoder that stands where `trace` stands after `steps` steps; None if it is stopped.
-
-    A run repeats on the same model. Where it doesn't (another model than it was recorded with), the tokens that differ
-    are taken by hand, so that what follows belongs to what is shown.
-    """
+def resumed(trace: Trace, steps: int, model: Model, masks: Masks) -> Decoder:
+    """A decoder that stands where `trace` stands after `steps` steps."""
     spec = replace(trace.spec, choices=tuple(c for c in trace.spec.choices if c[0] < steps))
     masker = masks(spec)
-    decoder = Decoder(model, spec, masker.constraint if masker else None, masker)
-    for step in trace.steps[:steps]:
-        if stop():
-            return None
-        made = decoder.step()
-        if made is None or made.token_id != step.token_id:
-            decoder = decoder.branch(step.index, step.token_id)
-            decoder.step()
-    return decoder
+    beginning = replace(trace, spec=spec, steps=trace.steps[:steps])
+    return Decoder.resumed(model, beginning, masker.constraint if masker else None, masker)
 
 
 def speaks(trace: Trace, model: Model) -> bool:

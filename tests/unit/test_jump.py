@@ -10,14 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine import compile_regex
-from engine.constraint import Constraint
 from engine.decoding.decoder import Decoder
 from engine.decoding.jump import forced_bytes
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
-from engine.decoding.sampler import distributions, draw
 from engine.decoding.trace import load_trace, save_trace
-from engine.masking import Masker
 from tests.unit.fake_model import Logits
+from tests.unit.slow_jump import slow_jump
 from tests.unit.tiny_bpe import TinyModel, tiny_tokenizer
 
 MERGES = [("a", "b"), ("b", "c"), ("ab", "c"), ("c", "a"), ("é", "a"), ("b", "b")]
@@ -25,43 +23,6 @@ TOKENIZER = tiny_tokenizer("abcé", [(one, two) for one, two in MERGES if "é" n
 MODEL = TinyModel(TOKENIZER)
 IDS = {MODEL.vocabulary.name(token_id): token_id for token_id in range(MODEL.vocabulary.size)}
 PATTERNS = ["abcabc(a|b)", "(a|b)abcab[ab]*", "abca{2}bcé(ab|é)c", "[ab]{2}cab", "abab", "(abc|abb)c", "éa?bcabcé"]
-
-
-def reference(model: TinyModel, spec: RunSpec, constraint: Constraint) -> list[int]:
-    """Forced bytes by trying all 256, tokenised by the tokenizer, one forward pass for every token."""
-    masker, tokens, prompt = Masker(constraint, model.vocabulary), list[int](), model.encode(spec.prompt, False)
-    state = constraint.start
-    while len(tokens) < spec.max_tokens:
-        forced, after = b"", state
-        while not constraint.is_accepting(after):
-            ways = [byte for byte in range(256) if constraint.advance(after, bytes([byte])) is not None]
-            if len(ways) != 1:
-                break
-            forced += bytes(ways)
-            after = constraint.advance(after, bytes(ways))  # type: ignore[assignment]
-        forced = forced.decode(errors="ignore").encode()
-        ids = TOKENIZER(forced.decode())["input_ids"] if forced else []
-        after = constraint.advance(state, forced)  # type: ignore[assignment]
-        if ids:
-            last = model.vocabulary.tokens[ids[-1]]
-            ways = [byte for byte in range(256) if constraint.advance(after, bytes([byte])) is not None]
-            longer = {
-                token[len(last)]
-                for token in model.vocabulary.tokens
-                if len(token) > len(last) and token.startswith(last)
-            }
-            if longer & set(ways):
-                ids = ids[:-1]
-        logits = model.extend(model.new_cache(), [*prompt, *tokens], 1)[-1]
-        if not ids:
-            found = distributions(logits, masker.mask(state).to_bool(), spec.sampler)
-            ids = [draw(found.sampling, spec.sampler, len(tokens)).token_id]
-        for token_id in ids[: spec.max_tokens - len(tokens)]:
-            tokens.append(token_id)
-            state = masker.advance(state, token_id)  # type: ignore[assignment]
-        if tokens[-1] in model.vocabulary.end_ids:
-            break
-    return tokens
 
 
 @settings(deadline=None, max_examples=60)
@@ -76,7 +37,7 @@ def test_the_tokens_are_those_of_a_slow_reference(pattern: str, temperature: flo
     spec = RunSpec("ab", ConstraintSource("regex", pattern), False, sampler, limit, jump_forward="safe")
     run = Decoder(MODEL, spec)
     steps = list(run.run())
-    assert [step.token_id for step in steps] == reference(MODEL, spec, compile_regex(pattern))
+    assert [step.token_id for step in steps] == slow_jump(MODEL, spec, compile_regex(pattern))
     stepped = Decoder(MODEL, spec)
     while stepped.step():
         stepped.goto(0)
