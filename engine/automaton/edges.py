@@ -5,8 +5,10 @@ A `Machine` is what a picture is made from: the automaton of a whole constraint,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Protocol
 
 from engine.automaton import explain
@@ -18,6 +20,13 @@ ASCII = byte_range(0, 0x7F)
 EVERY_LEAD = byte_range(0xC2, 0xF4)
 """Bytes that a character beyond ASCII may begin with."""
 LONGEST_CHARACTER = 4
+
+MOST_LISTED = 2_000
+MOST_RUNS = 4
+"""Characters beyond ASCII that are looked at one by one, and ranges of them that a label shows."""
+
+OTHER_CASES = {"S": "\u017f", "K": "\u212a", "I": "\u0130\u0131"}
+"""What a regex that does not tell cases apart takes for an ASCII letter besides the letter itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +67,12 @@ class Machine(Moving, Protocol):
 
 
 class ByteMachine:
-    """The automaton of a whole constraint in its drawn form, characters folded unless told otherwise."""
+    """The automaton of a whole constraint: in its drawn form, characters folded, or `exact`, byte for byte."""
 
-    def __init__(self, automaton: Automaton, folded: bool = True) -> None:
+    def __init__(self, automaton: Automaton, exact: bool = False) -> None:
         self.automaton = automaton
-        self.start = automaton.drawn_state(automaton.start)
-        self._folds = folded
+        self.start = automaton.start if exact else automaton.drawn_state(automaton.start)
+        self._exact = exact
         self._edges: dict[int, tuple[Edge, ...]] = {}
 
     def moves(self, state: int) -> Sequence[tuple[int, int]]:
@@ -85,7 +94,7 @@ class ByteMachine:
     def edges(self, state: int) -> tuple[Edge, ...]:
         """Edges out of a state, one per target."""
         if state not in self._edges:
-            self._edges[state] = folded(self, state) if self._folds else plain(self.moves(state))
+            self._edges[state] = plain(self.moves(state)) if self._exact else folded(self, state)
         return self._edges[state]
 
 
@@ -102,12 +111,11 @@ def folded(machine: Moving, state: int) -> tuple[Edge, ...]:
     short: dict[int, int] = {}
     beyond: dict[int, list[list[int]]] = {}
     for members, target in machine.moves(state):
-        if members & ~ASCII and not is_inside(machine, state):
+        if members & ~ASCII:
             for end, spelling in _spellings(machine, members & ~ASCII, target):
                 beyond.setdefault(end, []).append(spelling)
-            members &= ASCII
-        if members:
-            short[target] = short.get(target, 0) | members
+        if members & ASCII:
+            short[target] = short.get(target, 0) | members & ASCII
     found = []
     for target in dict.fromkeys([*short, *beyond]):
         below, above = short.get(target, 0), beyond.get(target, [])
@@ -153,14 +161,16 @@ def _spellings(machine: Moving, lead: int, target: int) -> list[tuple[int, list[
 
 
 def _letter(below: int, above: list[list[int]]) -> str:
-    if below.bit_count() > 2 or len(above) > 1 or any(m.bit_count() > 1 for spelling in above for m in spelling):
+    """See `Edge.letter`."""
+    beyond = _listed(above)
+    if below & ~ASCII or below.bit_count() > 2 or (above and not beyond):
         return ""
-    characters = explain.shown(bytes(members_of(below)))
-    for spelling in above:
-        characters += _decoded(m.bit_length() - 1 for m in spelling)
-    if len(characters) == 1:
-        return characters
-    return characters[0].upper() if len({c.casefold() for c in characters}) == 1 else ""
+    ascii_part = bytes(members_of(below)).decode()
+    if len(ascii_part + beyond) == 1:
+        return explain.shown(ascii_part.encode()) or beyond
+    capital = ascii_part[:1].upper()
+    same = {capital, capital.lower()} == set(ascii_part) and set(beyond) <= set(OTHER_CASES.get(capital, ""))
+    return capital if same else ""
 
 
 def _label(below: int, above: list[list[int]]) -> str:
@@ -169,28 +179,46 @@ def _label(below: int, above: list[list[int]]) -> str:
     leads = 0
     for spelling in above:
         leads |= spelling[0]
+    if leads & CONTINUATION:  # the rest of a character
+        return explain.label(below | leads) + ("…" if any(len(spelling) > 1 for spelling in above) else "")
     if leads == EVERY_LEAD:
         return explain.label(below | leads)
     return f"{explain.label(below)} or {_characters(above)}" if below else _characters(above)
 
 
 def _characters(spellings: list[list[int]]) -> str:
-    """Characters beyond ASCII: one as it is, a range as a range, others by their number."""
-    count, low, high = 0, "\U0010ffff", ""
-    for spelling in spellings:
-        size = 1
-        for members in spelling:
-            size *= members.bit_count()
-        count += size
-        low = min(low, _decoded((m & -m).bit_length() - 1 for m in spelling))
-        high = max(high, _decoded(m.bit_length() - 1 for m in spelling))
-    if count == 1:
-        return low
-    if low and high and ord(high) - ord(low) + 1 == count:
-        return f"[{low}-{high}]" if count > 2 else f"[{low}{high}]"
-    return f"[{count:,} beyond ASCII]"
+    """Characters beyond ASCII: one as it is, few ranges as ranges, others by their number."""
+    listed = _listed(spellings)
+    if len(listed) == 1:
+        return listed
+    runs = _runs(listed)
+    if runs and len(runs) <= MOST_RUNS:
+        return f"[{''.join(runs)}]"
+    return f"[{_count(spellings):,} beyond ASCII]"
 
 
-def _decoded(spelling: Iterable[int]) -> str:
+def _count(spellings: list[list[int]]) -> int:
+    return sum(math.prod(members.bit_count() for members in spelling) for spelling in spellings)
+
+
+def _listed(spellings: list[list[int]]) -> str:
+    """The characters, in order; "" if they are more than `MOST_LISTED`."""
+    if _count(spellings) > MOST_LISTED:
+        return ""
+    return "".join(sorted(_decoded(bytes(c)) for s in spellings for c in product(*map(members_of, s))))
+
+
+def _runs(characters: str) -> list[str]:
+    """Characters in order as ranges: `a-z`, `ab`, `x`."""
+    runs: list[list[str]] = []
+    for character in characters:
+        if runs and ord(runs[-1][-1]) + 1 == ord(character):
+            runs[-1].append(character)
+        else:
+            runs.append([character])
+    return [f"{run[0]}-{run[-1]}" if len(run) > 2 else "".join(run) for run in runs]
+
+
+def _decoded(spelling: bytes) -> str:
     """The character, "" where the bytes spell none (a rest after a byte that was read before)."""
-    return bytes(spelling).decode("utf-8", "ignore")[:1]
+    return spelling.decode("utf-8", "ignore")[:1]

@@ -31,6 +31,9 @@ MOST_COUNTED = 5_000
 TIME_TO_COUNT = 0.15
 """Seconds that one look may spend on it; the next one goes on where it stopped."""
 
+IGNORED = "%ignore"
+"""Who speaks for what a grammar ignores; it may stand nearly everywhere, and whoever speaks besides says more."""
+
 FIRST_RULES = {"lark": "start", "gbnf": "root"}
 """How the rule that a grammar begins with is called. In other constraints only what is recursive is a rule."""
 
@@ -82,14 +85,15 @@ class FoundState:
 class View:
     """What there is to see of a constraint after a text.
 
-    `passed`: before the first byte and after each. `owned`: how many known states each part of the source owns, by
-    pointer; `complete`: all states are known. `rules` and `frames` (outermost first) are empty unless the constraint is
-    recursive; then `graph` is of the rule `rule`, and `readings` says in how many ways the text can be read, of which
-    one is followed.
+    `passed`: before the first byte and after each. `owner`: the part of the source that speaks in the `current` state;
+    `owned`: how many known states each part owns, by pointer; `complete`: all states are known. `rules` and `frames`
+    (outermost first) are empty unless the constraint is recursive; then `graph` is of the rule `rule`, and `readings`
+    says in how many ways the text can be read, of which one is followed.
     """
 
     graph: DrawnGraph
     current: int
+    owner: Origin | None
     passed: tuple[Passed, ...]
     owned: dict[str, int]
     complete: bool
@@ -137,12 +141,12 @@ def states(constraint: Constraint, path: bytes) -> tuple[FoundState, ...]:
 def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph | None:
     """Every state, and the bytes themselves: nothing folded or passed over. None if that is too much to draw."""
     with constraint.automaton.lock, constraint.automaton.arena.in_time():
-        machine = ByteMachine(constraint.automaton, folded=False)
+        machine = ByteMachine(constraint.automaton, exact=True)
         known = Known(machine.start)
-        known.grow(machine, max_nodes)
+        known.grow(machine, time.monotonic() + TIME_TO_COUNT, max_nodes)
         if known.frontier or sum(len(machine.edges(state)) for state in known.states) > MOST_EDGES:
             return None
-        marks = Marks([], None, 0)
+        marks = Marks([machine.start], machine.start, ALL_BYTES)
         canvas = Canvas(machine, lambda state: None, marks, frozenset(known.states), known.into)
         return canvas.graph(list(known.states), len(known.states), whole=True)
 
@@ -155,9 +159,8 @@ class Known:
         self.into: dict[int, list[int]] = {}
         self.frontier = deque([start])
 
-    def grow(self, machine: Machine, most: int = MOST_COUNTED) -> None:
-        """Look at more states until there are no others, more than `most` are known, or the time is over."""
-        until = time.monotonic() + TIME_TO_COUNT
+    def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
+        """Look at more states until there are no others, more than `most` are known, or it is too late."""
         while self.frontier and len(self.states) <= most and time.monotonic() < until:
             state = self.frontier.popleft()
             for edge in machine.edges(state):
@@ -183,10 +186,11 @@ class Explorer:
     def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
         """The whole constraint's automaton."""
         passed = self._passed(path)
-        known = self._grown(self.bytes.start)
+        known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_COUNT)
         marks = Marks([p.state for p in passed], passed[-1].state, open_bytes)
         graph = self._graph(known, marks, around, max_nodes)
-        return View(graph, passed[-1].state, passed, self._owned(known), not known.frontier)
+        current = passed[-1].state
+        return View(graph, current, self._owner(current), passed, self._owned(), not known.frontier)
 
     def look_at_rule(
         self, rules: Rules, path: bytes, around: int | None, rule: int | None, open_bytes: int, max_nodes: int
@@ -194,19 +198,23 @@ class Explorer:
         """The automaton of one rule, and the stack."""
         readings = self._readings(rules, path)
         stack = stack_of(readings[0].top)
-        for number in _numbers(rules):
-            self._grown(rules.first(rules.known[number]))  # meets the rules that are called
+        until = time.monotonic() + TIME_TO_COUNT
+        met = 0
+        while met < len(rules.known):  # looking at the states of one meets the rules that it calls
+            self._grown(rules.first(rules.known[met]), until)
+            met += 1
         if around is not None and rules.has(around):
             rule = rules.rule_of(around).number
-        shown = rules.known[rule] if rule is not None and rule in _numbers(rules) else stack[-1].rule
-        known = self._grown(rules.first(shown))
+        shown = rules.known[rule] if rule is not None and 0 <= rule < len(rules.known) else stack[-1].rule
+        known = self._grown(rules.first(shown), until)
         marks = _marks_in(shown, stack, open_bytes)
         return View(
             self._graph(known, marks, around, max_nodes),
             stack[-1].state,
+            self._owner(stack[-1].state),
             self._passed(path),
-            self._owned(known),
-            not known.frontier,
+            self._owned(),
+            not any(found.frontier for found in self.known.values()),
             tuple(RuleName(r.number, r.name, r.terminal) for r in rules.known),
             tuple(StackFrame(f.rule.number, f.rule.name, f.state, f is not stack[-1] and f.passing) for f in stack),
             shown.number,
@@ -266,14 +274,14 @@ class Explorer:
             raise ValueError("The path leaves the language of the constraint.")
         return readings
 
-    def _grown(self, start: int) -> Known:
+    def _grown(self, start: int, until: float) -> Known:
         known = self.known.setdefault(start, Known(start))
-        known.grow(self.machine)
+        known.grow(self.machine, until)
         return known
 
-    def _owned(self, known: Known) -> dict[str, int]:
+    def _owned(self) -> dict[str, int]:
         counts: dict[str, int] = {}
-        for state in known.states:
+        for state in [state for known in self.known.values() for state in known.states]:
             owner = self._owner(state)
             if owner is not None:
                 counts[owner.pointer] = counts.get(owner.pointer, 0) + 1
@@ -282,7 +290,8 @@ class Explorer:
     def _owner(self, state: int) -> Origin | None:
         if state not in self.owners:
             found = explain.origins(self.automaton.arena, self.machine.term(state))
-            self.owners[state] = found[0] if found else None
+            speaking = [owner for owner in found if owner.pointer != IGNORED] or found
+            self.owners[state] = speaking[0] if speaking else None
         return self.owners[state]
 
 
@@ -309,10 +318,6 @@ def _marks_in(rule: NamedRule, stack: list[Frame], open_bytes: int) -> Marks:
 def _landings(machine: Machine, known: Known) -> set[int]:
     """States in which a text goes on after a rule."""
     return {edge.target for state in known.states for edge in machine.edges(state) if edge.rule is not None}
-
-
-def _numbers(rules: Rules) -> range:
-    return range(len(rules.known))
 
 
 def _explorer(constraint: Constraint) -> Explorer:

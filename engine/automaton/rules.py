@@ -35,6 +35,8 @@ MOST_READINGS = 32
 
 LONGEST_TRAIL = 100
 
+ANY_VALUE = "<any value>"
+
 Rest = TypeVar("Rest")
 
 Calls = list[tuple["NamedRule", Term]]
@@ -325,8 +327,11 @@ class Rules:
             return False
         return self._calls_all or id(term.rule) in self._recursive
 
-    def _name(self, term: Term) -> str:
-        return term.rule.name if isinstance(term, Call) else ""
+    def _name(self, call: Term) -> str:
+        """The name of a rule; what takes any value has none of its own wherever it stands."""
+        assert isinstance(call, Call)
+        words = call.rule.words(call.args)
+        return words[1:-1] if words == ANY_VALUE else call.rule.name
 
 
 def terminal_name(term: Term) -> str:

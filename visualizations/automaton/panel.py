@@ -46,8 +46,8 @@ def automaton_panel(
 ) -> View:
     """Draws the automaton of `constraint` after `path`, and what belongs to it; gives what it has drawn.
 
-    `on_select` is told what was picked, "" for what was selected already. `places`: where the parts of the source stand;
-    `steps`: of the run up to here, counted by part. `open_bytes`: what allowed tokens begin with.
+    `on_select` is told what was picked, "" for what was selected already. `places`: where the parts of the source
+    stand; `steps`: of the run up to here, counted by part. `open_bytes`: what allowed tokens begin with.
     Raises as `look` does.
     """
     view = look(constraint, path, around=_state_of(selected), rule=_rule_of(selected), open_bytes=open_bytes)
@@ -71,10 +71,12 @@ def automaton_panel(
         on_select=picked("picture"),
     )
     _tape(key=f"{key}_tape", data=tape(view, path, selected), on_select_change=picked("tape"))
-    if not view.graph.whole:
-        here = constraint.origins(constraint.advance(constraint.start, path) or constraint.start)
-        segments = outline(places, view.owned, steps, here)
-        data = {"rows": [_segment(s) for s in segments], "selected": selected, "complete": view.complete}
+    if view.frames or not view.graph.whole:
+        data = {
+            "rows": [_segment(s) for s in outline(places, view, steps)],
+            "selected": selected,
+            "complete": view.complete,
+        }
         _outline(key=f"{key}_outline", data=data, on_select_change=picked("outline"))
     with st.expander("Table of states", type="compact"):
         _states(constraint, path, view, key=f"{key}_states", selected=selected, on_select=picked("states"))
@@ -156,20 +158,26 @@ def _segment(segment: Segment) -> dict[str, Any]:
         "visits": segment.visits,
         "lost": segment.lost,
         "here": segment.here,
+        "entered": segment.entered,
     }
 
 
 def _stack_data(view: View) -> dict[str, Any]:
-    return {
-        "frames": [
-            {"rule": f.rule, "name": prose(rule_name(f.name)), "title": prose(f.name), "state": f.state, "passing": f.passing}
-            for f in view.frames
-        ],
-        "rules": [
-            {"number": r.number, "name": prose(rule_name(r.name)) + (" (terminal)" if r.terminal else "")} for r in view.rules
-        ],
-        "shown": view.rule,
-    }
+    frames = [
+        {
+            "rule": frame.rule,
+            "name": prose(rule_name(frame.name)),
+            "title": prose(frame.name),
+            "state": frame.state,
+            "passing": frame.passing,
+        }
+        for frame in view.frames
+    ]
+    rules = [
+        {"number": rule.number, "name": prose(rule_name(rule.name)) + (" (terminal)" if rule.terminal else "")}
+        for rule in view.rules
+    ]
+    return {"frames": frames, "rules": rules, "shown": view.rule}
 
 
 def _state_of(selected: str) -> int | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engine.automaton.explore import DrawnGraph
+from engine.automaton.explore import DrawnGraph, View
 from engine.decoding.records import Step
-from engine.errors import Origin
 
 _FEWEST = 2
 """States that are worth a box of their own."""
@@ -25,7 +25,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A part of the source: `states` known of it, `visits` of a run's steps, `lost` the -ln Z of those in nats."""
+    """A part of the source: `states` known of it, `visits` of a run's steps, `lost` the -ln Z of those in nats.
+
+    `here`: the text stands in it; `entered`: it is a rule that is entered and not left.
+    """
 
     pointer: str
     name: str
@@ -34,6 +37,7 @@ class Segment:
     visits: int
     lost: float
     here: bool
+    entered: bool = False
 
 
 def property_of(pointer: str) -> str:
@@ -57,34 +61,33 @@ def grouped(graph: DrawnGraph) -> list[Group]:
     return [groups[""]]
 
 
-def outline(
-    known: Mapping[str, tuple[int, int]],
-    owned: Mapping[str, int],
-    steps: Sequence[Step],
-    here: Iterable[Origin],
-) -> list[Segment]:
-    """The parts of a source in its order. `known`: where they stand; `owned`: states by pointer; `steps`: of a run.
+def outline(known: Mapping[str, tuple[int, int]], view: View, steps: Sequence[Step]) -> list[Segment]:
+    """The parts of a source in its order. `known`: where they stand; `steps`: of a run, counted by part.
 
     Of a JSON Schema the parts are its properties; of a grammar its rules; of a regex the pieces that own states.
     """
-    is_schema = any(pointer.startswith("/") for pointer in known) or "" in known
+    is_schema = "" in known
     place = property_of if is_schema else str
-    parts: dict[str, None] = {pointer: None for pointer in known if not is_schema or place(pointer) == pointer}
-    if not parts:
-        parts = dict.fromkeys(sorted(owned, key=_offset))
-    states: dict[str, int] = {}
-    for pointer, count in owned.items():
-        states[place(pointer)] = states.get(place(pointer), 0) + count
-    visits: dict[str, int] = {}
+    parts = dict.fromkeys(p for p in known if not is_schema or not p or property_of(p) == p)
+    if not known:
+        parts = dict.fromkeys(sorted(view.owned, key=_offset))
+    owned: Counter[str] = Counter()
+    for pointer, count in view.owned.items():
+        owned[place(pointer)] += count
+    visits: Counter[str] = Counter()
     lost: dict[str, float] = {}
     for step in steps:
         part = place(step.origins[0].pointer) if step.origins else ""
-        visits[part] = visits.get(part, 0) + 1
+        visits[part] += 1
         lost[part] = lost.get(part, 0.0) + step.cost
-    current = {place(origin.pointer) for origin in here}
+    entered = {frame.name for frame in view.frames}
+    here = next((f.name for f in reversed(view.frames) if f.name in parts), None) if not is_schema else None
+    if here is None and view.owner is not None:
+        here = place(view.owner.pointer)
     return [
-        Segment(p, _name(p, is_schema), _depth(p), states.get(p, 0), visits.get(p, 0), lost.get(p, 0.0), p in current)
-        for p in dict.fromkeys([*parts, *states, *visits])
+        Segment(p, _name(p, is_schema), _depth(p), owned[p], visits[p], lost.get(p, 0.0), p == here, p in entered)
+        for p in dict.fromkeys([*parts, *owned, *visits])
+        if p in known or owned[p] or visits[p]
     ]
 
 

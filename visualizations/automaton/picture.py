@@ -26,7 +26,7 @@ def automaton_view(
     name: str = "automaton",
     on_select: Callback,
 ) -> None:
-    """Draws `graph`. A click or Enter on a state or edge calls `on_select`, what was picked in the component's `.select`.
+    """Draws `graph`. A click or Enter on a state or edge calls `on_select`; the component's `.select` is what it was.
 
     That is "s<id>" for a state, "r<number>" for an edge that reads a rule, see `edge_names` for other edges, "" to go
     back to the current state. `name`: of the files that pictures are saved to.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState, View
+from engine.automaton.forms import MOST_SHOWN
 from visualizations.automaton.dot import rule_name
 from visualizations.tokens import prose
 
@@ -42,15 +43,14 @@ def caption(view: View) -> str:
     whose = ""
     if view.rule is not None:
         drawn = next((rule_name(prose(r.name)) for r in view.rules if r.number == view.rule), "")
-        whose = f"Rule {drawn} of {len(view.rules)}: "
-    if graph.total_states is None:
-        total = "more states than are counted" if view.complete else "still counting states"
-    else:
-        total = f"{graph.total_states:,} states"
+        whose = f"Rule {drawn}, one of {len(view.rules)}: "
+    total = "too many states to count at once" if graph.total_states is None else f"{graph.total_states:,} states"
     shown = "all drawn" if graph.whole else f"{len(graph.states)} around state {graph.middle} drawn"
     dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
     read = f" The text can be read in {view.readings} ways; one is shown." if view.readings > 1 else ""
-    return f"{whose}{total}, {shown}{dead}.{read}"
+    loops = f" Counts above {MOST_SHOWN} are drawn as loops." if graph.hides_counts else ""
+    sentence = f"{whose}{total}, {shown}{dead}.{loops}{read}"
+    return sentence[0].upper() + sentence[1:]
 
 
 def state_title(state: DrawnState) -> str:
@@ -62,7 +62,8 @@ def state_title(state: DrawnState) -> str:
         f"{state.more} more edges lead out of the picture" if state.more else "",
         f"part {prose(str(state.origin))}" if state.origin is not None else "",
     ]
-    return "; ".join([f"State {state.id}: what remains is {prose(state.label)}", *(m for m in marks if m)])
+    remains = f": what remains is {prose(state.label)}" if state.label else ""
+    return "; ".join([f"State {state.id}{remains}", *(m for m in marks if m)])
 
 
 def edge_title(edge: DrawnEdge) -> str:

@@ -77,7 +77,7 @@ function steer(svg, layer, data, view, hint) {
   const move = (x, y) => { view.x += x; view.y += y; show() }
   const fit = () => {
     const [w, h] = size()
-    view.k = Math.min(1.3, (w - 20) / (data.width + 12), (h - 34) / (data.height + 12))
+    view.k = Math.min(1.15, (w - 20) / (data.width + 12), (h - 34) / (data.height + 12))
     view.x = (w - data.width * view.k) / 2; view.y = (h - data.height * view.k) / 2 + 4
     show()
   }

@@ -17,6 +17,7 @@ export default function (component) {
     part.style.paddingLeft = `${18 + 14 * row.depth}px`
     button.title = row.title
     part.append(button)
+    if (row.entered && !row.here) part.append(el("span", "mark", "entered"))
     if (row.here) { part.append(el("span", "mark", "you are here")); here ??= tr }
     if (row.visits) {
       const meter = el("span", "meter"), fill = el("i")

@@ -6,12 +6,12 @@ function draw(component) {
   const root = parentElement.querySelector(".root"), line = el("ol", "crumbs")
   line.setAttribute("aria-label", "Stack of rules, outermost first")
   const add = (node, cls = "") => { const item = el("li", cls); item.append(node); line.append(item) }
-  const last = data.frames.length - 1
+  const last = data.frames.length - 1, shown = data.frames.findLastIndex(f => f.rule === data.shown)
   const crumb = (frame, i) => {
-    const button = el("button", `crumb${frame.rule === data.shown ? " shown" : ""}${frame.passing ? " passing" : ""}`, frame.name)
+    const button = el("button", `crumb${i === shown ? " shown" : ""}${frame.passing ? " passing" : ""}`, frame.name)
     button.title = `${frame.title}: at state ${frame.state}${i === last ? ", you are here" : ", goes on there later"}`
     if (i === last) button.append(el("span", "pin", "▲"))
-    if (frame.rule === data.shown) button.setAttribute("aria-current", "true")
+    if (i === shown) button.setAttribute("aria-current", "true")
     button.onclick = () => setTriggerValue("select", i === last ? "" : `r${frame.rule}`)
     return button
   }
