@@ -294,7 +294,7 @@ class Decoder:
             owed=self._owed(index),
             narrowed=support.masked_in - int(support.allowed.sum()),
             fallback=support.fallback,
-            to_end=support.to_end and support.to_end.tokens,
+            to_end=None if support.to_end is None else support.to_end.tokens,
             to_end_exact=support.to_end is not None and support.to_end.exact,
             seconds=seconds,
         )

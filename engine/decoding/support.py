@@ -11,9 +11,11 @@ from engine.decoding.errors import DecodingError
 from engine.decoding.records import RunSpec
 from engine.decoding.sampler import Bools
 from engine.masking import Masker, Narrowing, Place
+from engine.masking.canonical_policy import CanonicalOnly
+from engine.masking.distance import CloseInTime, Distance
+from engine.masking.terminals import Aligned
 
 if TYPE_CHECKING:
-    from engine.masking.distance import Distance
     from engine.model.model import Model
 
 
@@ -36,11 +38,7 @@ class Supports:
 
     def __init__(self, model: Model, spec: RunSpec, masker: Masker) -> None:
         self._masker = masker
-        self._closing = None
-        if spec.close_in_time:
-            from engine.masking.distance import CloseInTime
-
-            self._closing = CloseInTime(masker)
+        self._closing = CloseInTime(masker) if spec.close_in_time else None
         self._policy = _policy(model, spec, masker)
         self._latest: tuple[Place, Support] | None = None
 
@@ -80,9 +78,6 @@ class Supports:
 def _policy(model: Model, spec: RunSpec, masker: Masker) -> Narrowing | None:
     if spec.policy == "bridging":
         return None
-    from engine.masking.canonical_policy import CanonicalOnly
-    from engine.masking.terminals import Aligned
-
     if spec.policy == "aligned":
         return Aligned(masker)
     return CanonicalOnly(masker, model.canonical) if spec.policy == "canonical" else None
