@@ -1,8 +1,8 @@
-"""A text one can edit while it is being read: line numbers, errors in place, highlights, clicks that report their place.
+"""A text one edits while it is being read: line numbers, errors in place, highlights, clicks that report their place.
 
 The browser owns the field. What is typed comes here after a short pause, and whatever this sends back, the field keeps
 what is in it, unless `version` is newer than the one it shows: count it up to load something on purpose (an example, a
-link). What was typed is also kept in the browser; it comes back when the page is opened anew, before a text of version 0
+link). The browser keeps what was typed as well; it comes back when the page is opened anew, before a text of version 0
 and, on a reload, before a loaded text it descends from. Every offset counts code points.
 """
 
@@ -122,16 +122,15 @@ def editor(
 ) -> Edited:
     """Draws the field and returns what it holds.
 
-    `errors` and `highlights` belong to the text that `edited` gives. Where there is no error, broken JSON is one.
+    `errors` and `highlights` belong to the text that `edited` gives. Where JSON is broken, that is the error.
     `legend`: what a kind of highlight means here, where it isn't what it usually is. `height` in pixels: of a field, or
     at most of a text that is `readonly`, which always shows `text`.
     """
     field = _field(text, key, version)
     if readonly:
         field.text = text
-    problems = list(errors)
-    if not problems and language == "json" and not readonly and field.text.strip() and (broken := fault(field.text)):
-        problems = [broken_json(broken)]
+    broken = fault(field.text) if language == "json" and not readonly and field.text.strip() else None
+    problems = [broken_json(broken)] if broken else list(errors)
     data = {
         "key": key,
         "label": label,
@@ -144,7 +143,7 @@ def editor(
         "edit": field.edit,
         "text": field.text,
         "marks": [*_marks_of(problems, field.text), *(_mark(h, field.text) for h in highlights[:_MOST])],
-        "problems": [{"message": p.message, "place": _place(field.text, p.start)} for p in problems],
+        "problems": [{"message": p.message, "place": _place(field.text, p)} for p in problems],
         "legend": dict(legend or {}),
     }
     _editor(key=key, data=data, on_edit_change=lambda: field.take(st.session_state[key].edit))
@@ -160,8 +159,8 @@ def broken_json(broken: Fault) -> Problem:
 
 def problem_of(error: ConstraintError, located: Located) -> Problem:
     """Why a constraint doesn't compile, at the part it names."""
-    span = located.span(error.pointer) if error.pointer else None
-    return Problem(str(error), *(span or (-1, -1)))
+    start, end = (located.span(error.pointer) if error.pointer else None) or (-1, -1)
+    return Problem(str(error), start, end)
 
 
 def _field(text: str, key: str, version: int) -> _Field:
@@ -195,10 +194,13 @@ def _mark(highlight: Highlight, text: str) -> dict[str, Any]:
     }
 
 
-def _place(text: str, offset: int) -> str:
-    if offset < 0:
+def _place(text: str, problem: Problem) -> str:
+    """What leads to a problem: its line and column, unless its message names them."""
+    start = problem.start
+    if start < 0:
         return ""
-    return f"line {text.count(chr(10), 0, offset) + 1}, column {offset - text.rfind(chr(10), 0, offset)}"
+    place = f"line {text.count(chr(10), 0, start) + 1}, column {start - text.rfind(chr(10), 0, start)}"
+    return "Show" if place in problem.message.lower() else place
 
 
 def _count(value: object) -> int:

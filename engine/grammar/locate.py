@@ -76,18 +76,17 @@ class Located:
         if place.startswith("/"):
             return self.span(place.rpartition("/")[0])
         if match := _LINE_COLUMN.fullmatch(place):
-            return self._token(self._offset(int(match[1]), int(match[2])))
+            start = self._offset(int(match[1]), int(match[2]))
+            return start, _end_of_token(self.text, start)
         if match := _OFFSETS.fullmatch(place):
             start = min(int(match[1]), len(self.text))
-            return self._token(start) if match[2] is None else (start, min(max(start, int(match[2])), len(self.text)))
+            end = start + 1 if match[2] is None else max(start, int(match[2]))
+            return start, min(end, len(self.text))
         return self._spans.get("")
 
     def _offset(self, line: int, column: int) -> int:
         starts = [0, *(match.end() for match in re.finditer("\n", self.text))]
         return min(starts[min(line, len(starts)) - 1] + column - 1, len(self.text)) if line else 0
-
-    def _token(self, start: int) -> Span:
-        return start, _end_of_token(self.text, start)
 
 
 def locate(source: ConstraintSource) -> Located:
@@ -102,6 +101,20 @@ def locate_json(text: str) -> Located:
     return Located(text, _Reader(text).parts())
 
 
+_MESSAGES = {
+    "Expecting ',' delimiter": "A comma or a closing bracket is missing before this.",
+    "Expecting ':' delimiter": "A colon is missing before this.",
+    "Expecting property name enclosed in double quotes": "A name in double quotes should stand here.",
+    "Expecting value": "A value should stand here.",
+    "Extra data": "The JSON ends before this; nothing may follow it.",
+    "Unterminated string starting at": "This string has no closing quote.",
+    "Invalid control character at": "A line end or control character must be escaped in a string.",
+    "Invalid \\escape": "JSON has no such escape.",
+    "Invalid \\uXXXX escape": "Four hexadecimal digits must follow \\u.",
+}
+"""What Python's reader says, in the words of one who fixes it."""
+
+
 def fault(text: str) -> Fault | None:
     """Where `text` stops being JSON (RFC 8259), None if it is JSON."""
     try:
@@ -109,10 +122,20 @@ def fault(text: str) -> Fault | None:
     except _NotJSON as error:
         return _constant(text, str(error))
     except json.JSONDecodeError as error:
-        return _fault(text, error.pos, f"{error.msg}.")
+        return _broken(text, error)
     except RecursionError:
         return None  # too deep is too much, not wrong: the budget says so
     return None
+
+
+def _broken(text: str, error: json.JSONDecodeError) -> Fault:
+    before = text[: error.pos].rstrip()
+    if "trailing comma" in error.msg or (before.endswith(",") and text[error.pos : error.pos + 1] in ("}", "]")):
+        comma = error.pos if text[error.pos : error.pos + 1] == "," else len(before) - 1
+        return _fault(text, comma, "There is a comma too many: nothing follows it.")
+    if error.pos >= len(text.rstrip()):
+        return _fault(text, len(text.rstrip()), "The text ends too early: a bracket, a quote or a value is missing.")
+    return _fault(text, error.pos, next((m for said, m in _MESSAGES.items() if error.msg.startswith(said)), error.msg))
 
 
 def _fault(text: str, position: int, message: str) -> Fault:
@@ -140,7 +163,7 @@ def _constant(text: str, name: str) -> Fault:
 
 def _end_of_token(text: str, start: int) -> int:
     match = _TOKEN.match(text, start)
-    return match.end() if match else min(start + 1, len(text))
+    return match.end() if match else start
 
 
 @dataclass(slots=True)

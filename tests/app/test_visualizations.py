@@ -9,10 +9,8 @@ from hypothesis import strategies as some
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 from engine.errors import Origin
 from visualizations.automaton import dot, in_words, layout
-from visualizations.schema_text import segments, spans_of
+from visualizations.schema_text import spans_of
 from visualizations.tokens import percent, prose, visible
-
-SPANS = some.lists(some.tuples(some.integers(0, 40), some.integers(0, 40)).map(lambda p: (min(p), max(p))), max_size=4)
 
 
 @pytest.mark.parametrize(
@@ -45,11 +43,6 @@ def test_prose_keeps_spaces() -> None:
 )
 def test_percent(p: float, text: str) -> None:
     assert percent(p) == text
-
-
-@given(some.text(max_size=40), SPANS, SPANS)
-def test_segments_are_the_text(text: str, speaking: list[tuple[int, int]], masking: list[tuple[int, int]]) -> None:
-    assert "".join(part["text"] for part in segments(text, speaking, masking)) == text
 
 
 def test_spans_of_the_nearest_part() -> None:

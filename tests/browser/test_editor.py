@@ -223,7 +223,7 @@ def test_the_layer_lies_exactly_behind(page: Any) -> None:
         ".find(Boolean); a.style.height = 0; return [a.scrollHeight - 12, a.previousSibling.offsetHeight] }"
     )
     assert text == behind
-    assert page.locator(".t-hidden").get_attribute("title") == "U+202E"
+    assert page.locator(".layer .hidden").get_attribute("title") == "U+202E"
 
 
 def test_too_long_a_text_stays_and_says_so(page: Any) -> None:

@@ -4,13 +4,13 @@
 const PAUSE = 400 // ms without a key before Python is told
 const KEPT = 20 // texts a draft descends from, by hash
 const LONGEST = 5000 // characters of a line that is still coloured
-const HIDDEN = "(?<hidden>[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u00ad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff])"
+const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g
 const SYNTAX = {
   json: String.raw`(?<name>"(?:[^"\\]|\\.)*"(?=\s*:))|(?<string>"(?:[^"\\]|\\.)*"?)|(?<number>-?\d[\d.eE+-]*)|(?<word>\b(?:true|false|null)\b)|(?<sign>[{}[\],:])`,
   regex: String.raw`(?<word>\\(?:[xu][\da-fA-F]+|[pP]\{[^}]*\}|.))|(?<string>\[\^?\]?(?:\\.|[^\]\\])*\]?)|(?<number>\{\d*,?\d*\}[?+]?|[*+?][?+]?)|(?<name>\((?:\?(?:[:=!>]|<[=!]|P?<\w+>|[aiLmsux-]+[:)]))?|[)|])|(?<sign>[\^$.])`,
   lark: String.raw`(?<comment>\/\/.*|#.*)|(?<name>^[?!]*\w+(?:\.-?\d+)?(?=[ \t]*(?:\{[^}]*\})?[ \t]*:))|(?<string>"(?:[^"\\]|\\.)*"?i?|\/(?!\/)(?:[^\/\\]|\\.)+\/[imslux]*)|(?<word>%\w+)|(?<number>~\s*\d+(?:\.\.\d+)?|[*+?])|(?<sign>[|:()[\]])`,
   gbnf: String.raw`(?<comment>#.*)|(?<name>^[\w-]+(?=[ \t]*::=))|(?<string>"(?:[^"\\]|\\.)*"?|\[\^?(?:\\.|[^\]\\])*\]?)|(?<number>\{\d*,?\d*\}|[*+?])|(?<sign>::=|[|()])`,
-  text: "",
+  text: "(?!)",
 }
 const LEGEND = [["speaks", "may speak next"], ["masks", "masked the first choice"], ["selected", "selected"], ["read", "read so far"], ["heat", "probability lost here"]]
 const ICONS = { error: "✕", warning: "!", info: "i" }
@@ -28,6 +28,8 @@ const points = text => { // code points before each UTF-16 unit, null where they
   units.push(text.length)
   return units
 }
+const shorter = (a, b) => a.end - a.start - b.end + b.start
+const WHOLE = new Set(["read", "error", "warning", "info"]) // kinds that mark every line of what they mark
 const toPoints = (text, unit) => [...text.slice(0, unit)].length
 const difference = (a, b) => { // the shortest stretch that was replaced: [start, end in a, what it adds]
   const most = Math.min(a.length, b.length)
@@ -150,10 +152,7 @@ class Editor {
     this.box.style.setProperty("--height", `${data.height}px`)
     this.box.classList.toggle("fixed", !data.readonly)
     this.area.setAttribute("aria-invalid", String(data.problems.length > 0))
-    if (before?.language !== data.language) {
-      const source = SYNTAX[data.language]
-      this.syntax = new RegExp([source, HIDDEN].filter(Boolean).join("|"), "gu")
-    }
+    this.syntax = new RegExp(SYNTAX[data.language], "gu")
     this.take(data)
     this.stale()
     this.stand()
@@ -265,7 +264,7 @@ class Editor {
     const { session, version, edit, clicks, text, area, data } = this
     const caret = toPoints(text, area.selectionStart)
     const fits = text.length <= data.limit
-    this.tell({ session: session ?? data.session, version: version ?? 0, edit: edit ?? 0, clicks, caret, size: text.length, text: data.readonly || !fits ? null : text })
+    this.tell({ session: session ?? data.session, version: version ?? data.version, edit: edit ?? 0, clicks, caret, size: text.length, text: data.readonly || !fits ? null : text })
   }
 
   breakLine() {
@@ -278,7 +277,11 @@ class Editor {
     const text = this.lost
     this.area.focus()
     this.area.select()
-    document.execCommand("insertText", false, text)
+    if (text.length < 20000) document.execCommand("insertText", false, text) // keeps undo, but takes minutes for very long ones
+    else {
+      this.area.value = text
+      this.typed()
+    }
     this.flush()
   }
 
@@ -298,7 +301,7 @@ class Editor {
     this.text = text
     let offset = 0
     this.starts = next.map(line => { const here = offset; offset += line.length + 1; return here })
-    this.gutter.style.width = `calc(${Math.max(2, String(next.length).length)}ch + 26px)`
+    this.gutter.style.width = `calc(${Math.max(2, String(next.length).length)}ch + 32px)`
     if (this.shown) this.shift()
     this.paint()
   }
@@ -355,6 +358,8 @@ class Editor {
     const marks = this.marks.filter(m => m.start <= to && m.end >= from && (m.end > from || m.start === m.end || from === to))
     const runs = text.length <= LONGEST ? [...text.matchAll(this.syntax)] : []
     const cuts = new Set([0, text.length])
+    const hidden = new Set([...text.matchAll(HIDDEN)].map(found => found.index))
+    for (const index of hidden) cuts.add(index).add(index + 1)
     for (const run of runs) cuts.add(run.index).add(run.index + run[0].length)
     for (const mark of marks) for (const edge of [mark.start, mark.end]) if (edge > from && edge < to) cuts.add(edge - from)
     const edges = [...cuts].sort((a, b) => a - b), parts = []
@@ -368,22 +373,24 @@ class Editor {
       const run = runs[at], kind = run && run.index <= start ? Object.keys(run.groups).find(k => run.groups[k] !== undefined) : ""
       const over = start < indent && end <= indent ? [] : marks.filter(m => m.start <= from + start && m.end >= from + end && m.end > m.start)
       const piece = text.slice(start, end)
-      if (!kind && !over.length) return parts.push(piece)
+      if (!kind && !over.length && !hidden.has(start)) return parts.push(piece)
       const span = el("span", kind && `t-${kind}`, piece)
-      if (kind === "hidden") span.title = [...piece].map(c => `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`).join(" ")
+      if (hidden.has(start)) {
+        span.classList.add("hidden")
+        span.title = `U+${piece.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`
+      }
       parts.push(over.length ? this.marked(span, over, i) : span)
     })
     node.replaceChildren(...parts)
   }
 
-  marked(span, marks, i) {
-    const inner = marks.filter(m => m.kind === "heat").sort((a, b) => a.end - a.start - b.end + b.start)[0]
-    span.classList.add("m", ...marks.filter(m => m.kind !== "heat").map(m => m.kind))
+  marked(span, marks, i) { // of a part over many lines the first is marked, the others have its bar in the margin
+    const inner = marks.filter(m => m.kind === "heat").sort(shorter)[0]
+    span.classList.add("m", ...marks.filter(m => WHOLE.has(m.kind) || (m.kind !== "heat" && m.start >= this.starts[i])).map(m => m.kind))
     if (inner) {
       span.classList.add("heat")
-      span.style.setProperty("--value", inner.value)
+      span.style.setProperty("--value", inner.start >= this.starts[i] ? inner.value : inner.value / 2)
     }
-    if (marks.every(m => this.line(m.start) < i)) span.classList.add("inside")
     span.marks = marks
     return span
   }
@@ -438,7 +445,7 @@ class Editor {
   say(marks) {
     const at = this.area.selectionStart, problems = new Set(this.data?.problems.map(p => p.message))
     const there = (marks ?? this.marks.filter(m => this.inUse() && m.start <= at && at <= m.end)).filter(m => m.message && !problems.has(m.message))
-    const inner = there.sort((a, b) => a.end - a.start - b.end + b.start)[0]
+    const inner = there.sort(shorter)[0]
     const text = inner ? (inner.label && inner.kind === "heat" ? `${inner.label}: ${inner.message}` : inner.message) : ""
     if (this.hint.textContent !== text) this.hint.textContent = text
     this.hint.className = `hint ${inner?.kind ?? ""}`
