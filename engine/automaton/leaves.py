@@ -156,7 +156,7 @@ class Terminals:
                 yield replace(part, owner=term.origin)
         elif isinstance(term, Call):
             yield from self._parts_of(arena.body(term))
-        elif isinstance(term, Repeat) and not _is_character(term.body):
+        elif isinstance(term, Repeat) and not _is_class(term.body):
             again = arena.repeat(term.body, max(term.low - 1, 0), None if term.high is None else term.high - 1)
             for part in self._parts_of(term.body):
                 yield replace(part, then=arena.seq(part.then, again))
@@ -209,8 +209,22 @@ def _goes_on(term: Term) -> bool:
     return bool(first) and all(members and not members & ~CONTINUATION for members in first)
 
 
+def _is_class(term: Term) -> bool:
+    """Whether a term is one character out of a set and not, say, a rule that is repeated: nobody else owns it."""
+    owners = _owners(term)
+    return _is_character(term) and len(owners) <= 1 and all(owner.keyword in REGEX_PARTS for owner in owners)
+
+
+def _owners(term: Term) -> set[Origin]:
+    if isinstance(term, Seq):
+        return _owners(term.head) | _owners(term.tail)
+    if isinstance(term, Alt):
+        return set().union(*map(_owners, term.members))
+    return {term.origin} if isinstance(term, Tag) else set()
+
+
 def _is_character(term: Term) -> bool:
-    """Whether a term is one character out of a set, as `charset.utf8` spells it."""
+    """Whether a term is one character, as `charset.utf8` spells those of a set."""
     if isinstance(term, Tag):
         return _is_character(term.body)
     if isinstance(term, Literal):

@@ -62,8 +62,11 @@ class CanonicalOnly:
     - White space at the end is cut differently once something follows (`\\s+(?!\\S)`): kept also where it gives these
       tokens with one of `PROBES` after it.
 
-    An end token stays only where the text is canonical as it stands. Encoded are only tokens with which a token of the
-    vocabulary could cross the join, and all after white space: any other one is canonical there if it is by itself.
+    An end token stays only where the text is canonical as it stands. What the constraint demands next is not looked at,
+    so nothing may be left one token later (after `"` where only `:` may follow, and the tokenizer writes `":`).
+
+    Encoded are only tokens with which a token of the vocabulary could cross the join, and all after white space: any
+    other one is canonical there if it is by itself.
     """
 
     def __init__(self, masker: Masker, canonical: Canonical) -> None:
