@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from engine.automaton.arena import Arena
 from engine.automaton.explain import origins
-from engine.automaton.liveness import Liveness
+from engine.automaton.liveness import PLEASANT, Liveness
 from engine.automaton.terms import COUNTED, DRAWN, Call, Form, Term, byte_set, members_of
 from engine.errors import BudgetError, Origin
 
@@ -49,7 +49,7 @@ class Automaton:
         self._terms: list[Term] = []
         self._numbers: dict[Term, int] = {}
         self._formed_states: dict[tuple[int, int], int] = {}
-        self._by_alphabet: dict[frozenset[int], Liveness] = {}
+        self._by_alphabet: dict[frozenset[int] | tuple[int, ...], Liveness] = {}
         self.root = root
         self.start = self._number(root)
 
@@ -139,8 +139,11 @@ class Automaton:
         assert text is not None, "every state is live"
         return text
 
-    def certain(self, state: int, alphabet: frozenset[int]) -> bytes | None:
-        """Like `shortest`, from a mask state: None if a text that was captured and forgotten might rule it out."""
+    def certain(self, state: int, alphabet: tuple[int, ...]) -> bytes | None:
+        """Like `shortest`, from a mask state too: None if a text that was captured and forgotten might rule it out.
+
+        Of equally short texts one with bytes that stand first in `alphabet`.
+        """
         with self._at_work(state):
             text = self._liveness_of(alphabet).shortest(self._terms[state])
         if text is None or not self.arena.captures:
@@ -154,9 +157,10 @@ class Automaton:
         with self._at_work(state):
             return len(self.liveness.planned(self._terms[state]) or b"")
 
-    def _liveness_of(self, alphabet: frozenset[int]) -> Liveness:
+    def _liveness_of(self, alphabet: frozenset[int] | tuple[int, ...]) -> Liveness:
         if alphabet not in self._by_alphabet:
-            self._by_alphabet[alphabet] = Liveness(self.arena, byte_set(alphabet))
+            ordered = sorted(alphabet, key=PLEASANT.index) if isinstance(alphabet, frozenset) else alphabet
+            self._by_alphabet[alphabet] = Liveness(self.arena, ordered)
         return self._by_alphabet[alphabet]
 
     def alphabet(self) -> frozenset[int]:

@@ -56,18 +56,17 @@ Text = bytes | Endless | None
 
 Value = TypeVar("Value", bool, Text)
 
-PLEASANT: list[int] = [*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]
-"""Bytes in the order in which a shortest text prefers them."""
-
-_RANK = {bytes([byte]): PLEASANT.index(byte) for byte in range(256)}
+PLEASANT = tuple(dict.fromkeys([*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]))
+"""Bytes in the order in which a shortest text prefers them, if nothing else is asked."""
 
 
 class Liveness:
-    """Answers for one arena and one alphabet (a 256-bit set of bytes); every answer is remembered."""
+    """Answers for one arena and one alphabet: its bytes, those first that texts prefer. Every answer is remembered."""
 
-    def __init__(self, arena: Arena, alphabet: int = ALL_BYTES) -> None:
+    def __init__(self, arena: Arena, alphabet: Iterable[int] = PLEASANT) -> None:
         self.arena = arena
-        self.alphabet = alphabet
+        self._rank = {byte: rank for rank, byte in enumerate(alphabet)}
+        self.alphabet = byte_set(self._rank)
         self._shortest: dict[int, Text] = {}
         self._alive: dict[int, bool] = {}
         self._cores: dict[int, Term] = {}
@@ -119,14 +118,27 @@ class Liveness:
             self._least(term, self._shortest, self._text, None)
         return self._shortest[term.id]
 
+    def in_order(self, moves: Iterable[tuple[int, Term]]) -> list[tuple[int, Term]]:
+        """Preferred bytes first: of equally short texts the same is found, whatever terms were made before."""
+        return sorted(moves, key=lambda move: self._rank[self._preferred(move[0])[0]])
+
+    def ranked(self, members: int) -> list[int]:
+        """The bytes of a set (within the alphabet) in the order in which texts prefer them."""
+        return sorted(members_of(members), key=self._rank.__getitem__)
+
+    def _preferred(self, members: int) -> bytes:
+        """The byte of a non-empty set (within the alphabet) that texts prefer."""
+        single = members.bit_count() == 1
+        return bytes([members.bit_length() - 1 if single else next(b for b in self._rank if members >> b & 1)])
+
     def _step(self, term: Term, byte: bytes) -> tuple[bytes, Term]:
         """A byte of a plan, or where it cannot be read the one after which least remains; with what remains."""
         moves = self.arena.moves(term, byte_set(byte))
         if moves and self.alive(moves[0][1]):
             return byte, moves[0][1]
         onward = [(members, rest) for members, rest in self.arena.moves(term, self.alphabet) if self.alive(rest)]
-        members, rest = min(_in_order(onward), key=lambda move: _length(self.planned(move[1])))
-        return _pleasant(members) or b"", rest
+        members, rest = min(self.in_order(onward), key=lambda move: _length(self.planned(move[1])))
+        return self._preferred(members), rest
 
     def _least(
         self,
@@ -220,7 +232,7 @@ class Liveness:
         if isinstance(term, Repeat):
             return _times(ask(term.body), term.low)
         if isinstance(term, Bytes):
-            return _pleasant(term.members & self.alphabet)
+            return self._preferred(members) if (members := term.members & self.alphabet) else None
         if isinstance(term, Literal):
             return term.data if self._spelt(term.data) else None
         if isinstance(term, Words):
@@ -316,9 +328,9 @@ class Liveness:
                     state = step[0]
                     text += step[1]
                 return bytes(reversed(text))
-            for members, rest in _in_order(self.arena.moves(state, self.alphabet)):
+            for members, rest in self.in_order(self.arena.moves(state, self.alphabet)):
                 if rest not in came:
-                    came[rest] = (state, _pleasant(members) or b"")
+                    came[rest] = (state, self._preferred(members))
                     queue.append(rest)
             self._check_size(len(came))
         return None
@@ -365,17 +377,6 @@ def _preference(text: bytes | Endless) -> tuple[int, bytes, bool]:
     return (len(text), b"", False) if isinstance(text, Endless) else (len(text), text, isinstance(text, Draft))
 
 
-def _in_order(moves: Iterable[tuple[int, Term]]) -> list[tuple[int, Term]]:
-    """By their pleasantest byte: of equally short texts the same is found, whatever terms were made before."""
-    return sorted(moves, key=lambda move: _RANK[_pleasant(move[0]) or b""])
-
-
-def _pleasant(members: int) -> bytes | None:
-    if members.bit_count() < 2:
-        return bytes(members_of(members)) or None
-    return bytes([next(byte for byte in PLEASANT if members >> byte & 1)])
-
-
 def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
     """Up to `limit` different texts of a term, the shortest first; fewer only if there are no more."""
     found: list[bytes] = []
@@ -389,10 +390,10 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
             continue
         if rest.nullable:
             heappush(pending, (len(text), next(ticket), text, None))
-        for members, after in _in_order(liveness.arena.moves(rest, liveness.alphabet)):
+        for members, after in liveness.in_order(liveness.arena.moves(rest, liveness.alphabet)):
             best = liveness.planned(after)
             if best is not None:
-                for byte in sorted(members_of(members), key=PLEASANT.index)[: limit - len(found)]:
+                for byte in liveness.ranked(members)[: limit - len(found)]:
                     longer = text + bytes([byte])
                     heappush(pending, (len(longer) + len(best), next(ticket), longer, after))
     return found

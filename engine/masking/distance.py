@@ -23,7 +23,7 @@ from engine.automaton.automaton import Automaton
 from engine.masking.exact_distance import ExactDistances
 from engine.masking.masker import Masker
 from engine.masking.place import Place
-from engine.masking.targets import TargetWalk, fewest_to_spell, spelled
+from engine.masking.targets import TargetWalk, compressible, fewest_to_spell, spelled
 from engine.masking.walk import Ints
 from engine.vocabulary import Vocabulary
 
@@ -78,6 +78,7 @@ class Distances:
     def __init__(self, automaton: Automaton, vocabulary: Vocabulary, memory: int = BOUND_BYTES) -> None:
         self.automaton = automaton
         self.vocabulary = vocabulary
+        self._alphabet = compressible(vocabulary)
         self._walk = TargetWalk(automaton, vocabulary)
         self._kept = max(1, memory // (4 * vocabulary.size))
         self._remembered: OrderedDict[tuple[Kind, int], Bounds] = OrderedDict()
@@ -98,9 +99,9 @@ class Distances:
             measured = self._exact.measure(state)
             if measured is not None:
                 return Distance(self._exact.distances[measured], exact=True)
-            tokens = 1 + fewest_to_spell(self.vocabulary, self.text(state))
+            tokens = 1 + len(self.plan(state))
             least = 1 + -(-self.automaton.fewest_bytes(state) // max(1, self.vocabulary.longest))
-            return Distance(tokens, exact=tokens == least)
+            return Distance(tokens, exact=tokens <= max(least, 3))  # one token or none to acceptance is seen at once
 
     def along(self, states: Sequence[int]) -> list[Distance]:
         """The distances of a run's states, one by one."""
@@ -118,13 +119,28 @@ class Distances:
                 if hides_owed == self.automaton.arena.hides_owed:
                     return bounds
 
+    def plan(self, state: int) -> tuple[int, ...]:
+        """Few tokens that complete the state: those of a shortest text, or if that takes fewer, one and then those."""
+        with self.automaton.lock:
+            plan = spelled(self.vocabulary, self.text(state))
+            if len(plan) > 1:
+                bounds = self.after(state).tokens
+                first = int(bounds.argmin())
+                if bounds[first] < len(plan):
+                    plan = (first, *spelled(self.vocabulary, self.text_after(state, first)))
+            return plan
+
     def text(self, state: int) -> bytes:
         """A shortest text that completes the state."""
         while True:
             hides_owed = self.automaton.arena.hides_owed
-            text = self.automaton.certain(self._key(state), self.vocabulary.one_byte)
+            text = self.automaton.certain(self._key(state), self._alphabet)
             if hides_owed == self.automaton.arena.hides_owed:
-                return self.automaton.shortest(state, self.vocabulary.one_byte) if text is None else text
+                break
+        if text is None:
+            text = self.automaton.certain(state, self._alphabet)
+        assert text is not None, "a run's state captured its texts and can be completed"
+        return text
 
     def text_after(self, state: int, token_id: int) -> bytes:
         """The text by which the distance after an allowed token is bounded."""
@@ -132,7 +148,7 @@ class Distances:
         while True:
             hides_owed = self.automaton.arena.hides_owed
             target = self.automaton.advance(self._key(state), token)
-            text = None if target is None else self.automaton.certain(target, self.vocabulary.one_byte)
+            text = None if target is None else self.automaton.certain(target, self._alphabet)
             if hides_owed == self.automaton.arena.hides_owed:
                 break
         if text is not None:
@@ -173,7 +189,7 @@ class Distances:
             if not self.automaton.spellable(target, self.vocabulary.one_byte):
                 self._bounds[target] = FAR
             else:
-                text = self.automaton.certain(target, self.vocabulary.one_byte)
+                text = self.automaton.certain(target, self._alphabet)
                 self._bounds[target] = DOUBTFUL if text is None else 1 + fewest_to_spell(self.vocabulary, text)
         return self._bounds[target]
 
@@ -255,10 +271,10 @@ class CloseInTime:
         if known:
             state, plan = self._plans[start, tokens[:known]]
         else:
-            state, plan = start, self._spelled(self.distances.text(start))
+            state, plan = start, self.distances.plan(start)
         for count in range(known, len(tokens)):
             token_id = tokens[count]
-            new = self._spelled(self.distances.text_after(state, token_id))
+            new = spelled(self.distances.vocabulary, self.distances.text_after(state, token_id))
             plan = plan[1:] if plan[:1] == (token_id,) and len(plan) - 1 <= len(new) else new
             after = self.distances.automaton.advance(state, self.distances.vocabulary.tokens[token_id])
             assert after is not None, "the tokens were allowed"
@@ -267,9 +283,6 @@ class CloseInTime:
             if len(self._plans) > PLANS:
                 self._plans.popitem(last=False)
         return plan
-
-    def _spelled(self, text: bytes) -> tuple[int, ...]:
-        return spelled(self.distances.vocabulary, text)
 
 
 _distances: WeakKeyDictionary[Masker, Distances] = WeakKeyDictionary()

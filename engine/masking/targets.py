@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.automaton.automaton import DEAD, Automaton
+from engine.automaton.liveness import PLEASANT
 from engine.masking.walk import Ints, fewest_tokens, group_targets, walk_targets
 from engine.vocabulary import Vocabulary
 
@@ -68,6 +69,20 @@ class TargetWalk:
             self._numbers = np.zeros(len(self.automaton.table), dtype=np.int32)
         count = group_targets(groups, self._numbers, self._states)
         return Targets(groups, tuple(self._states[:count].tolist()), tuple(sorted(uncertain)))
+
+
+def compressible(vocabulary: Vocabulary) -> tuple[int, ...]:
+    """The one-byte tokens, those first that longer tokens repeat most often: few tokens then spell a long string."""
+    trie = vocabulary.trie
+
+    def run(byte: int) -> int:
+        longest, node = 0, trie.child(0, byte)
+        while node is not None:
+            longest = int(trie.depth[node]) if trie.ids(node) else longest
+            node = trie.child(node, byte)
+        return longest
+
+    return tuple(sorted(vocabulary.one_byte, key=lambda byte: (-run(byte), PLEASANT.index(byte))))
 
 
 def spelled(vocabulary: Vocabulary, text: bytes) -> tuple[int, ...]:
