@@ -8,6 +8,7 @@ from engine.automaton.explore import DrawnGraph, draw
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError
+from engine.grammar.locate import Located, locate
 from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
@@ -54,6 +55,12 @@ def drawn(source: ConstraintSource, path: bytes) -> DrawnGraph | None:
 def places(source: ConstraintSource) -> dict[str, tuple[int, int]]:
     """Where each part of the source stands in its text: pointer -> (start, end) in code points."""
     return spans(source)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_KEY)
+def located(source: ConstraintSource) -> Located:
+    """The parts of a source that can be seen in its text, whether it compiles or not."""
+    return locate(source)
 
 
 def said(error: ConstraintError) -> str:

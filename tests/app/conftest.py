@@ -89,3 +89,14 @@ def sent(at: AppTest, component: str) -> list[Any]:
 def notices(at: AppTest) -> str:
     """Every message on the page."""
     return "\n".join(data["text"] for data in sent(at, "notice"))
+
+
+def typed(at: AppTest, kind: str, text: str) -> None:
+    """As if `text` had been typed into the constraint's editor."""
+    at.session_state[f"{kind}_editor, its text"].text = text
+    at.run()
+
+
+def field_of(at: AppTest, kind: str) -> Any:
+    """What the constraint's editor was sent."""
+    return next(data for data in sent(at, "editor") if data["key"] == f"{kind}_editor")

@@ -14,7 +14,7 @@ from engine.grammar.sources import compile_source
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link
 from pages._session import never
-from tests.app.conftest import APP, PageModel, notices, opened, sent, wait_for
+from tests.app.conftest import APP, PageModel, field_of, notices, opened, sent, typed, wait_for
 
 PAGES = sorted(f"pages/{path.name}" for path in (Path(APP).parent / "pages").glob("[!_]*.py"))
 BOOLEAN = ConstraintSource(
@@ -74,15 +74,16 @@ BAD = [
 def test_bad_constraint_is_told_in_place(kind: str, text: str, said: list[str]) -> None:
     at = opened()
     at.segmented_control(key="kind").set_value(kind).run()
-    at.text_area(key=kind).set_value(text).run()
+    typed(at, kind, text)
     assert not at.exception
-    message = notices(at)
+    field = field_of(at, kind)
+    message = " ".join(f"{problem['place']} {problem['message']}" for problem in field["problems"])
     assert message
     assert all(part in message for part in said), message
-    assert at.text_area(key=kind).value == text
+    assert field["text"] == text
     assert at.button(key="start").disabled
     at.text_area(key="prompt").set_value("still here").run()
-    assert at.text_area(key=kind).value == text
+    assert field_of(at, kind)["text"] == text
 
 
 @pytest.mark.usefixtures("fake_model")
@@ -104,7 +105,7 @@ def test_bad_prompt_is_told_in_place(prompt: str, said: str) -> None:
 def test_hostile_text_is_sent_as_data_only() -> None:
     at = opened()
     hostile = '{"[x](http://example.invalid)<img src=x onerror=alert(1)>": '
-    at.text_area(key="json_schema").set_value(hostile).run()
+    typed(at, "json_schema", hostile)
     markup = "".join(str(element.value) for kind in ("markdown", "caption", "html") for element in at.get(kind))
     assert "onerror" not in markup
 
