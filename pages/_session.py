@@ -29,7 +29,8 @@ Masks = Callable[[RunSpec], Masker | None]
 
 @dataclass
 class Run:
-    """A run in the visitor's list. `recorded`: the name of the shipped trace it is; `decoder` None: records only."""
+    """A run in the visitor's list. `recorded`: the name of the shipped trace it is; `decoder` None: records only;
+    `parent`: the number of the run that it left as a branch, 0 if it is none."""
 
     number: int
     title: str
@@ -37,6 +38,7 @@ class Run:
     recorded: str = ""
     decoder: Decoder | None = None
     family: int = 0
+    parent: int = 0
 
     @property
     def going(self) -> bool:
@@ -91,8 +93,8 @@ _EXPECTED = (DecodingError, ConstraintError, ModelError)
 
 @dataclass
 class Visit:
-    """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton,
-    `shows` how often another run was shown.
+    """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton, `token` a token
+    that is looked into, `compared` the number of a run beside the one shown, `shows` how often another run was shown.
 
     A decoder is for one thread at a time, and keys may be pressed faster than a page is drawn: while a worker is under
     way, what would touch a decoder or the step shown does nothing, and what shows another run stops the worker first.
@@ -102,6 +104,8 @@ class Visit:
     shown: int = 0
     position: int = 0
     selected: str = ""
+    token: int | None = None
+    compared: int = 0
     problem: str = ""
     worker: Worker | None = None
     made: int = 0
@@ -131,6 +135,7 @@ class Visit:
         last = len(run.trace.steps) - 1 if run else 0
         self.position = max(0, min(index, last))
         self.selected = ""
+        self.token = None
         self.problem = ""
 
     def show(self, number: int) -> None:
@@ -138,7 +143,27 @@ class Visit:
         self.stop()
         self._show(number, self.position)
 
+    def compare(self, number: int) -> None:
+        """Put a run beside the one shown, or away if it is there."""
+        self.compared = 0 if number == self.compared else number
+
+    @property
+    def tree(self) -> list[tuple[int, Run]]:
+        """The runs with their depth, each branch behind the run that it left."""
+        here = {run.number for run in self.runs}
+        below: dict[int, list[Run]] = {}
+        for run in self.runs:
+            below.setdefault(run.parent if run.parent in here else 0, []).append(run)
+        rows: list[tuple[int, Run]] = []
+        pending = [(0, run) for run in reversed(below.get(0, []))]
+        while pending:
+            depth, run = pending.pop()
+            rows.append((depth, run))
+            pending += [(depth + 1, branch) for branch in reversed(below.get(run.number, []))]
+        return rows
+
     def _show(self, number: int, index: int) -> None:
+        self.compared = 0 if number == self.compared else self.compared
         self.shown = number
         self.shows += 1
         self._goto(index)
@@ -226,7 +251,7 @@ class Visit:
             run.refresh()
             if len(run.trace.steps) > grown:
                 self.position = len(run.trace.steps) - 1
-                self.selected = ""
+                self.selected, self.token = "", None
         if ended:
             self.problem, then, self.worker = self.worker.problem, self.worker.then, None
             if then is not None:
@@ -242,14 +267,22 @@ class Visit:
 
     def _adopt(self, run: Run, branch: Decoder, index: int, family: int = 0) -> None:
         """Show `branch`, which leaves `run` at step `index`."""
-        title = f"branch of {run.number} at step {index}"
-        self._show(self._add(title, branch.trace, decoder=branch, family=family).number, index)
+        title = f"branch at step {index}"
+        made = self._add(title, branch.trace, decoder=branch, family=family, parent=run.number)
+        self._show(made.number, index)
 
     def _add(
-        self, title: str, trace: Trace, *, recorded: str = "", decoder: Decoder | None = None, family: int = 0
+        self,
+        title: str,
+        trace: Trace,
+        *,
+        recorded: str = "",
+        decoder: Decoder | None = None,
+        family: int = 0,
+        parent: int = 0,
     ) -> Run:
         self.made += 1
-        run = Run(self.made, title, trace, recorded, decoder, family or self.made)
+        run = Run(self.made, title, trace, recorded, decoder, family or self.made, parent)
         self.runs = [*self.runs, run][-KEPT_RUNS:]
         alive = list(dict.fromkeys(r.family for r in reversed(self.runs) if r.decoder is not None))[:KEPT_CACHES]
         for other in self.runs:

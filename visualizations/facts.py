@@ -7,7 +7,7 @@ from typing import Literal
 
 from engine.decoding.records import Step
 from visualizations.theme import register
-from visualizations.tokens import argmax_text, percent, prose, token_text
+from visualizations.tokens import argmax_text, percent, prose, token_text, visible
 
 _facts = register("facts")
 
@@ -43,9 +43,28 @@ def facts(step: Step, *, vocabulary_size: int, running_cost: float, constrained:
 
 def sentence(step: Step, constrained: bool) -> list[Part]:
     """What the model wanted, what the mask made of it, what was taken."""
+    return [*_choice(step, constrained), *_features(step)]
+
+
+def _features(step: Step) -> list[Part]:
+    """What healing, the policy and the token limit had to do with it."""
+    parts = []
+    if step.owed:
+        parts += [Part(" Still to be spelled of the prompt: "), Part(visible(step.owed), "token"), Part(".")]
+    if step.narrowed:
+        parts += [Part(f" The policy or the limit took away {step.narrowed:,} tokens that the mask allows.")]
+    if step.fallback:
+        parts += [Part(" The policy would have left nothing and was put aside here.")]
+    if step.to_end is not None:
+        bound = "" if step.to_end_exact else "at most "
+        parts += [Part(f" To the shortest end: {bound}{step.to_end} tokens.")]
+    return parts
+
+
+def _choice(step: Step, constrained: bool) -> list[Part]:
     taken = token_text(step.token, step.token_id, step.end)
     wanted = argmax_text(step)
-    if not constrained:
+    if not constrained and not step.owed:
         return [Part("No constraint: the model is free, and took "), Part(taken, "token")]
     if step.argmax_masked:
         parts = [Part("The model's first choice, "), Part(wanted, "masked"), Part(", is masked")]
@@ -56,6 +75,8 @@ def sentence(step: Step, constrained: bool) -> list[Part]:
         return [Part("Only "), Part(taken, "token"), Part(" is allowed here: the mask decides, not the model.")]
     if step.kind == "chosen":
         return [Part("You took "), Part(taken, "token"), Part(" by hand.")]
+    if step.kind == "jumped":
+        return [Part("Forced: "), Part(taken, "token"), Part(" was written without asking the model.")]
     if step.token_id == step.argmax_id:
         return [Part("The model's first choice, "), Part(taken, "token"), Part(", is allowed, and was taken.")]
     return [
@@ -67,4 +88,10 @@ def sentence(step: Step, constrained: bool) -> list[Part]:
     ]
 
 
-_HOW = {"sampled": "Taken instead:", "forced": "The only token allowed is", "chosen": "You took"}
+_HOW = {
+    "sampled": "Taken instead:",
+    "forced": "The only token allowed is",
+    "chosen": "You took",
+    "healed": "Taken instead, to spell the prompt's end again:",
+    "jumped": "The constraint forces",
+}

@@ -18,6 +18,8 @@ _KINDS = {
     "sampled": "drawn from several allowed tokens",
     "forced": "the only token allowed",
     "chosen": "taken by hand",
+    "healed": "spells the end of the prompt again",
+    "jumped": "forced by the constraint, written without a pass of its own",
 }
 
 _strip = register("strip")

@@ -186,7 +186,11 @@ class Trace:
 
     @property
     def text(self) -> bytes:
-        written = b"".join(step.token for step in self.steps if not step.end)
+        return self.text_before(len(self.steps))
+
+    def text_before(self, index: int) -> bytes:
+        """The output's bytes before step `index`: what the constraint has read of it."""
+        written = b"".join(step.token for step in self.steps[:index] if not step.end)
         return written[len(self.healed.prefix) :] if self.healed else written
 
     @property

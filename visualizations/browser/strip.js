@@ -1,4 +1,4 @@
-const LEGEND = [["sampled", "sampled"], ["forced", "forced: the only one"], ["chosen", "taken by hand"], ["sampled masked", "model's first choice masked"], ["end", "end token"]]
+const LEGEND = [["sampled", "sampled"], ["forced", "forced: the only one"], ["jumped", "jumped: no pass of its own"], ["healed", "spells the prompt's end again"], ["chosen", "taken by hand"], ["sampled masked", "model's first choice masked"], ["end", "end token"]]
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
   const root = parentElement.querySelector(".root")
