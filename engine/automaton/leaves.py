@@ -153,7 +153,7 @@ class Terminals:
                 yield from self._parts_of(member)
         elif isinstance(term, Tag):
             for part in self._parts_of(term.body):
-                yield replace(part, owner=term.origin)
+                yield _Part(part.rest, arena.tag(term.origin, part.then, term.label), term.origin)
         elif isinstance(term, Call):
             yield from self._parts_of(arena.body(term))
         elif isinstance(term, Repeat) and not _is_class(term.body):

@@ -8,20 +8,29 @@ can be watched on a real run.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine.automaton.automaton import DEAD
 from engine.automaton.leaves import Leaves, Terminals
+from engine.errors import Origin
 from engine.grammar.free_text import FREE
 from engine.masking import json_terminals
 from engine.masking.json_terminals import BETWEEN
 from engine.masking.masker import Masker
 from engine.masking.place import Place
 
+if TYPE_CHECKING:
+    from engine.constraint import Constraint
+
 Bools = NDArray[np.bool_]
+
+SCHEMAS = frozenset(("json_schema", "schema"))
+"""Members of a structural tag that hold a JSON Schema."""
 
 PLACES = 64
 """Positions of runs that are remembered; others are read again from where the run began."""
@@ -41,8 +50,8 @@ class Aligned:
 
     In JSON a terminal is a punctuation mark, a string with its quotes, a number, a literal, a run of white space; in
     any other grammar a literal run or a class with its repetition (`engine.automaton.leaves`). Free text up to a
-    delimiter and with it is one terminal, as is a healed prefix. The JSON inside a structural tag is read as its
-    grammar spells it. What is left is always part of the mask, and holds every one-byte token of the mask.
+    delimiter and with it is one terminal, as is a healed prefix. What is left is always part of the mask, and holds
+    every one-byte token of the mask.
     """
 
     def __init__(self, masker: Masker) -> None:
@@ -50,8 +59,8 @@ class Aligned:
         self._vocabulary = masker.vocabulary
         self._automaton = masker.automaton
         self._terminals = Terminals(masker.automaton)
-        self._in_json = masker.constraint.report.kind == "json_schema"
         self._all_json = masker.constraint.kind == "json_schema"
+        self._is_json = _judge(masker.constraint)
         self._ends = np.zeros(self._vocabulary.size, dtype=np.bool_)
         self._ends[list(self._vocabulary.end_ids)] = True
         self._lengths = np.array([len(token) for token in self._vocabulary.tokens], dtype=np.int32)
@@ -69,10 +78,8 @@ class Aligned:
         if position.lexer is None:
             return self._within_leaves(position.leaves)
         within: Bools = json_terminals.within_terminal(self._vocabulary)[position.lexer]
-        free = frozenset(leaf for leaf in position.leaves if leaf.owner == FREE)
-        if not free:
-            return within
-        return self._within_leaves(free) | within if free != position.leaves else self._within_leaves(free)
+        others = frozenset(leaf for leaf in position.leaves if not self._is_json(leaf.owner))
+        return within | self._within_leaves(others) if others else within
 
     def _within_leaves(self, leaves: Leaves) -> Bools:
         state = self._terminals.union(leaves, self._vocabulary.one_byte)
@@ -95,18 +102,26 @@ class Aligned:
 
     def _begin(self, start: int, owed: int) -> _Position:
         leaves: Leaves = frozenset() if self._all_json else self._terminals.starts(self._automaton.term(start))
-        return _Position(owed, leaves, None if owed else self._lexer(leaves))
+        return _Position(owed, leaves, BETWEEN if not owed and self._in_json(leaves) else None)
 
     def _read(self, position: _Position, byte: int) -> _Position:
         leaves = position.leaves if self._all_json else self._terminals.after(position.leaves, byte)
-        if position.owed:
-            owed = position.owed - 1
-            return _Position(owed, leaves, None if owed else self._lexer(leaves))
+        owed = max(0, position.owed - 1)
+        if owed or not self._in_json(leaves):
+            return _Position(owed, leaves, None)
         if position.lexer is None:
-            return _Position(0, leaves, self._lexer(leaves))
+            return _Position(0, leaves, BETWEEN)
         return _Position(0, leaves, json_terminals.read(position.lexer, bytes([byte])))
 
-    def _lexer(self, leaves: Leaves) -> int | None:
-        """The lexer's first state where JSON begins: there, or once something else than free text may come."""
-        begins = self._in_json and (self._all_json or any(leaf.owner != FREE for leaf in leaves))
-        return BETWEEN if begins else None
+    def _in_json(self, leaves: Leaves) -> bool:
+        """Whether JSON may come next."""
+        return self._all_json or any(self._is_json(leaf.owner) for leaf in leaves)
+
+
+def _judge(constraint: Constraint) -> Callable[[Origin | None], bool]:
+    """Who in a constraint speaks JSON."""
+    if constraint.kind == "structural_tag":
+        return lambda owner: owner is not None and not SCHEMAS.isdisjoint(owner.pointer.split("/"))
+    if constraint.report.kind == "json_schema":
+        return lambda owner: owner != FREE
+    return lambda owner: False

@@ -25,7 +25,18 @@ from engine.vocabulary import Vocabulary
 STRADDLING = (
     '{" ", ": " "a" "a": ab abab aba ba bc abc ac abca xab aab bb é éa bé ééa 12 1, 2} 1.5 true e, ]} [] {} \\" \\\\ '
 )
-TOKENS = [token.encode() for token in STRADDLING.split()] + [b' "', b", ", b'": "', b"1 ", b"  ", b'\\"a', b"\xa9b"]
+TOKENS = [token.encode() for token in STRADDLING.split()] + [
+    b' "',
+    b", ",
+    b'": "',
+    b"1 ",
+    b"}</",
+    b"</",
+    b"/f",
+    b"  ",
+    b'\\"a',
+    b"\xa9b",
+]
 VOCABULARY = Vocabulary.from_tokens([b"<end>", *(bytes([byte]) for byte in range(256)), *TOKENS], end_ids=[0])
 """Token 1 + b is byte b."""
 
@@ -66,7 +77,7 @@ def aligned(constraint: Constraint, text: bytes, prefix: bytes = b"") -> set[byt
 ANY_JSON = compile_json_schema(True, whitespace="any", spelling="any")
 OBJECT = compile_json_schema({"type": "object"})
 
-TERMINAL = re.compile(rb'[{}\[\],:]|"(?:[^"\\]|\\.)*(?:"|\\?$)|[-0-9][-+.eE0-9]*|[a-z]+|[ \t\r\n]+', re.DOTALL)
+TERMINAL = re.compile(rb'[{}\[\],:]|"(?:[^"\\]|\\.)*(?:"|\\?$)|[-0-9][-+.eE0-9]*|[a-z]+|[ \t\r\n]+|<[/f>]*', re.DOTALL)
 
 
 def in_one_terminal(text: bytes, start: int) -> bool:
@@ -120,13 +131,29 @@ json_values = st.recursive(
 )
 
 
+TAG = {"type": "tag", "begin": "<f>", "content": {"type": "json_schema", "json_schema": True}, "end": "</f>"}
+AROUND = {
+    "alone": (b"", ANY_JSON, b""),
+    "after a delimiter": (b"x, ab", after_delimiter(ANY_JSON, "ab"), b""),
+    "in a tag": (
+        b"<f>",
+        compile_request(
+            {"response_format": {"type": "structural_tag", "format": TAG}}, whitespace="any", spelling="any"
+        ),
+        b"</f>",
+    ),
+}
+
+
+@pytest.mark.parametrize("around", AROUND)
 @given(json_values, st.booleans(), st.booleans(), st.data())
 def test_json_against_a_tokenisation_into_terminals(
-    value: object, spaced: bool, escaped: bool, data: st.DataObject
+    around: str, value: object, spaced: bool, escaped: bool, data: st.DataObject
 ) -> None:
-    text = json.dumps(value, indent=1 if spaced else None, ensure_ascii=escaped).encode()
+    lead, constraint, end = AROUND[around]
+    text = json.dumps(value, indent=1 if spaced else None, ensure_ascii=escaped).encode() + end
     before = text[: data.draw(st.integers(0, len(text)))]
-    bridging, within = bridging_and_aligned(ANY_JSON, before)
+    bridging, within = bridging_and_aligned(constraint, lead + before)
     assert within == {token for token in bridging if in_one_terminal(before + token, len(before))}
 
 
