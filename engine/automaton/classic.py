@@ -134,15 +134,14 @@ def _alive(moves: Mapping[int, Mapping[int, int]], finals: frozenset[int]) -> se
 
 
 def _drawn(fsm: Fsm) -> DrawnGraph:
-    states = tuple(DrawnState(s, "", s in fsm.finals, None, s == fsm.initial, False) for s in fsm.moves)
+    states = tuple(DrawnState(s, "", s in fsm.finals, None, False, False, start=s == fsm.initial) for s in fsm.moves)
     edges = []
     for state, row in fsm.moves.items():
         merged: dict[int, list[int]] = {}
         for symbol, target in row.items():
             merged.setdefault(target, []).append(symbol)
         edges += [
-            DrawnEdge(state, target, _label(fsm, symbols), state == fsm.initial, False, False)
-            for target, symbols in merged.items()
+            DrawnEdge(state, target, _label(fsm, symbols), False, False, False) for target, symbols in merged.items()
         ]
     return DrawnGraph(states, tuple(edges), len(states), 0, True)
 

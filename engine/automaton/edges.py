@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 from typing import Protocol
 
 from engine.automaton import explain
@@ -133,12 +133,15 @@ def is_junction(machine: Machine, state: int) -> bool:
 
 
 def joined(edges: Sequence[Edge]) -> str:
-    """The label of edges passed over one after the other, the first of any kind; `"SELECT"i` where cases are equal."""
-    if len(edges) == 1 or all(edge.label == edge.letter for edge in edges):
-        return "".join(edge.label for edge in edges)
-    if edges[0].letter:
-        return f'"{"".join(edge.letter for edge in edges)}"i'
-    return edges[0].label + joined(edges[1:])
+    """The label of edges one after the other; letters whose cases are not told apart as Lark writes them: `"SELECT"i`."""
+    words = ""
+    for is_folded, run in groupby(edges, key=lambda edge: bool(edge.letter) and edge.letter != edge.label):
+        letters = list(run)
+        if is_folded and len(edges) > 1:
+            words += f'"{"".join(edge.letter for edge in letters)}"i'
+        else:
+            words += "".join(edge.label for edge in letters)
+    return words
 
 
 def is_inside(machine: Moving, state: int) -> bool:

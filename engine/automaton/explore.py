@@ -7,100 +7,16 @@ constraint is shown a rule at a time, with the stack of the rules that were ente
 from __future__ import annotations
 
 import time
-from collections import deque
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
-from engine.automaton import explain
-from engine.automaton.edges import ByteMachine, Machine
-from engine.automaton.picture import Canvas, DrawnEdge, DrawnGraph, DrawnState, Marks, label_of
-from engine.automaton.rules import Frame, NamedRule, Reading, Rules
+from engine.automaton.edges import ByteMachine
+from engine.automaton.explorer import MOST_DRAWN, MOST_EDGES, TIME_TO_COUNT, Explorer, Known
+from engine.automaton.picture import Canvas, DrawnEdge, DrawnGraph, DrawnState, Marks
 from engine.automaton.terms import ALL_BYTES
+from engine.automaton.view import StateTable, View
 from engine.constraint import Constraint
-from engine.errors import Origin
 
-__all__ = ["DrawnEdge", "DrawnGraph", "DrawnState", "View", "draw", "draw_bytes", "look", "states"]
-
-MOST_DRAWN = 60
-MOST_EDGES = 120
-"""Nodes and edges of a picture: what is laid out in a fraction of a second."""
-
-MOST_COUNTED = 5_000
-"""States of one start that are looked for."""
-
-TIME_TO_COUNT = 0.15
-"""Seconds that one look may spend on it; the next one goes on where it stopped."""
-
-IGNORED = "%ignore"
-"""Who speaks for what a grammar ignores; it may stand nearly everywhere, and whoever speaks besides says more."""
-
-FIRST_RULES = {"lark": "start", "gbnf": "root"}
-"""How the rule that a grammar begins with is called. In other constraints only what is recursive is a rule."""
-
-
-@dataclass(frozen=True, slots=True)
-class RuleName:
-    """A rule that has a picture of its own. `terminal`: made of bytes alone."""
-
-    number: int
-    name: str
-    terminal: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StackFrame:
-    """A rule entered and not left. `state`: where it stands, or goes on once the next one is done.
-
-    `passing`: nothing but the next one is read in it so far.
-    """
-
-    rule: int
-    name: str
-    state: int
-    passing: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Passed:
-    """Where a text stood: the state, and how many rules deep."""
-
-    state: int
-    depth: int
-
-
-@dataclass(frozen=True, slots=True)
-class FoundState:
-    """A state as a table lists it. `rule`: the rule it belongs to, ""; `visits`: how often the text passed it."""
-
-    id: int
-    label: str
-    origin: Origin | None
-    rule: str
-    accepting: bool
-    ways: int
-    visits: int
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """What there is to see of a constraint after a text.
-
-    `passed`: before the first byte and after each. `owner`: the part of the source that speaks in the `current` state;
-    `owned`: how many known states each part owns, by pointer; `complete`: all states are known. `rules` and `frames`
-    (outermost first) are empty unless the constraint is recursive; then `graph` is of the rule `rule`, and `readings`
-    says in how many ways the text can be read, of which one is followed.
-    """
-
-    graph: DrawnGraph
-    current: int
-    owner: Origin | None
-    passed: tuple[Passed, ...]
-    owned: dict[str, int]
-    complete: bool
-    rules: tuple[RuleName, ...] = ()
-    frames: tuple[StackFrame, ...] = ()
-    rule: int | None = None
-    readings: int = 1
+__all__ = ["DrawnEdge", "DrawnGraph", "DrawnState", "StateTable", "View", "draw", "draw_bytes", "find_states", "look"]
 
 
 def draw(constraint: Constraint, path: bytes, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph:
@@ -132,10 +48,14 @@ def look(
         return explorer.look_at_rule(explorer.rules, path, around, rule, open_bytes, max_nodes)
 
 
-def states(constraint: Constraint, path: bytes) -> tuple[FoundState, ...]:
-    """The states known so far, in the order in which they were met; `path` says which were visited."""
+def find_states(constraint: Constraint, path: bytes, query: str = "", *, most: int = 60) -> StateTable:
+    """The known states that hold every word of `query` in number, part, rule or what remains; `path` gives the visits.
+
+    In the order in which they were met. What remains is worked out a slice of time per call, so that among thousands of
+    states a word in it may be found only when asked again.
+    """
     with constraint.automaton.lock, constraint.automaton.arena.in_time():
-        return _explorer(constraint).states(path)
+        return _explorer(constraint).find(path, query.casefold().split(), most)
 
 
 def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph | None:
@@ -146,178 +66,9 @@ def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnG
         known.grow(machine, time.monotonic() + TIME_TO_COUNT, max_nodes)
         if known.frontier or sum(len(machine.edges(state)) for state in known.states) > MOST_EDGES:
             return None
-        marks = Marks([machine.start], machine.start, ALL_BYTES)
+        marks = Marks(machine.start, [], None, 0)
         canvas = Canvas(machine, lambda state: None, marks, frozenset(known.states), known.into)
         return canvas.graph(list(known.states), len(known.states), whole=True)
-
-
-class Known:
-    """States met from one start, breadth first, with those from which an edge leads to them."""
-
-    def __init__(self, start: int) -> None:
-        self.states: dict[int, None] = {start: None}
-        self.into: dict[int, list[int]] = {}
-        self.frontier = deque([start])
-
-    def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
-        """Look at more states until there are no others, more than `most` are known, or it is too late."""
-        while self.frontier and len(self.states) <= most and time.monotonic() < until:
-            state = self.frontier.popleft()
-            for edge in machine.edges(state):
-                self.into.setdefault(edge.target, []).append(state)
-                if edge.target not in self.states:
-                    self.states[edge.target] = None
-                    self.frontier.append(edge.target)
-
-
-class Explorer:
-    """What is known of one constraint's states; grows as it is looked at. `rules` None: it is not recursive."""
-
-    def __init__(self, constraint: Constraint) -> None:
-        self.automaton = constraint.automaton
-        self.bytes = ByteMachine(self.automaton)
-        first = FIRST_RULES.get(constraint.kind)
-        rules = Rules(self.automaton, calls_all=first is not None, first=first or "the root")
-        self.rules = rules if rules.is_pushdown else None
-        self.machine: Machine = self.rules or self.bytes
-        self.known: dict[int, Known] = {}
-        self.owners: dict[int, Origin | None] = {}
-
-    def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
-        """The whole constraint's automaton."""
-        passed = self._passed(path)
-        known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_COUNT)
-        marks = Marks([p.state for p in passed], passed[-1].state, open_bytes)
-        graph = self._graph(known, marks, around, max_nodes)
-        current = passed[-1].state
-        return View(graph, current, self._owner(current), passed, self._owned(), not known.frontier)
-
-    def look_at_rule(
-        self, rules: Rules, path: bytes, around: int | None, rule: int | None, open_bytes: int, max_nodes: int
-    ) -> View:
-        """The automaton of one rule, and the stack."""
-        readings = self._readings(rules, path)
-        stack = stack_of(readings[0].top)
-        until = time.monotonic() + TIME_TO_COUNT
-        met = 0
-        while met < len(rules.known):  # looking at the states of one meets the rules that it calls
-            self._grown(rules.first(rules.known[met]), until)
-            met += 1
-        if around is not None and rules.has(around):
-            rule = rules.rule_of(around).number
-        shown = rules.known[rule] if rule is not None and 0 <= rule < len(rules.known) else stack[-1].rule
-        known = self._grown(rules.first(shown), until)
-        marks = _marks_in(shown, stack, open_bytes)
-        return View(
-            self._graph(known, marks, around, max_nodes),
-            stack[-1].state,
-            self._owner(stack[-1].state),
-            self._passed(path),
-            self._owned(),
-            not any(found.frontier for found in self.known.values()),
-            tuple(RuleName(r.number, r.name, r.terminal) for r in rules.known),
-            tuple(StackFrame(f.rule.number, f.rule.name, f.state, f is not stack[-1] and f.passing) for f in stack),
-            shown.number,
-            len(readings),
-        )
-
-    def states(self, path: bytes) -> tuple[FoundState, ...]:
-        """All that is known, and what the path has passed."""
-        visits: dict[int, int] = {}
-        for passed in self._passed(path):
-            visits[passed.state] = visits.get(passed.state, 0) + 1
-        listed = dict.fromkeys([state for known in self.known.values() for state in known.states])
-        return tuple(self._found(state, visits.get(state, 0)) for state in dict.fromkeys([*listed, *visits]))
-
-    def _found(self, state: int, visits: int) -> FoundState:
-        machine = self.machine
-        rule = self.rules.rule_of(state).name if self.rules else ""
-        label, ways = label_of(machine, state), len(machine.edges(state))
-        return FoundState(state, label, self._owner(state), rule, machine.is_accepting(state), ways, visits)
-
-    def _graph(self, known: Known, marks: Marks, around: int | None, max_nodes: int) -> DrawnGraph:
-        is_known = around is not None and (around in known.states or around in marks.walked)
-        stops = _landings(self.machine, known) | ({around} if around is not None and is_known else set())
-        canvas = Canvas(self.machine, self._owner, marks, frozenset(stops), known.into)
-        total = None if known.frontier else len(known.states)
-        hides = self.automaton.arena.hides_counts
-        here = marks.waiting if marks.current is None else marks.current
-        if total is not None:
-            shown = dict.fromkeys([state for state in known.states if canvas.is_shown(state)])
-            shown |= dict.fromkeys([state for state in (here, *sorted(stops)) if state is not None])
-            edges = sum(len(self.machine.edges(state)) for state in shown)
-            if len(shown) <= max_nodes and edges <= MOST_EDGES:
-                return canvas.graph(list(shown), total, whole=True, hides=hides)
-        middle = around if around is not None and is_known else here
-        middle = next(iter(known.states)) if middle is None else middle
-        near = canvas.neighbourhood(middle, max_nodes // 2)
-        return canvas.graph(near, total, whole=False, hides=hides, middle=middle)
-
-    def _passed(self, path: bytes) -> tuple[Passed, ...]:
-        if self.rules is not None:
-            passed = []
-            reading: Reading | None = self._readings(self.rules, path)[0]
-            while reading is not None:
-                passed.append(Passed(reading.top.state, reading.top.depth))
-                reading = reading.before
-            return tuple(reversed(passed))
-        walked = [self.bytes.start]
-        for byte in path:
-            walked.append(self.automaton.step(walked[-1], byte))
-            if walked[-1] < 0:
-                raise ValueError("The path leaves the language of the constraint.")
-        return tuple(Passed(state, 0) for state in walked)
-
-    def _readings(self, rules: Rules, path: bytes) -> tuple[Reading, ...]:
-        readings = rules.read(path)
-        if not readings:
-            raise ValueError("The path leaves the language of the constraint.")
-        return readings
-
-    def _grown(self, start: int, until: float) -> Known:
-        known = self.known.setdefault(start, Known(start))
-        known.grow(self.machine, until)
-        return known
-
-    def _owned(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for state in [state for known in self.known.values() for state in known.states]:
-            owner = self._owner(state)
-            if owner is not None:
-                counts[owner.pointer] = counts.get(owner.pointer, 0) + 1
-        return counts
-
-    def _owner(self, state: int) -> Origin | None:
-        if state not in self.owners:
-            found = explain.origins(self.automaton.arena, self.machine.term(state))
-            speaking = [owner for owner in found if owner.pointer != IGNORED] or found
-            self.owners[state] = speaking[0] if speaking else None
-        return self.owners[state]
-
-
-def stack_of(top: Frame) -> list[Frame]:
-    """The frames of a stack, outermost first."""
-    stack: list[Frame] = []
-    frame: Frame | None = top
-    while frame is not None:
-        stack.append(frame)
-        frame = frame.caller
-    return stack[::-1]
-
-
-def _marks_in(rule: NamedRule, stack: list[Frame], open_bytes: int) -> Marks:
-    """Where the innermost frame of a rule stands."""
-    frame = next((frame for frame in reversed(stack) if frame.rule is rule), None)
-    if frame is None:
-        return Marks([], None, 0)
-    if frame is stack[-1]:
-        return Marks(frame.trail, frame.state, open_bytes)
-    return Marks(frame.trail[:-1], None, 0, waiting=frame.state)
-
-
-def _landings(machine: Machine, known: Known) -> set[int]:
-    """States in which a text goes on after a rule."""
-    return {edge.target for state in known.states for edge in machine.edges(state) if edge.rule is not None}
 
 
 def _explorer(constraint: Constraint) -> Explorer:

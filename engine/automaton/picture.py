@@ -21,7 +21,10 @@ BEHIND = 3
 
 @dataclass(frozen=True, slots=True)
 class DrawnState:
-    """A state of the picture. `waiting`: it goes on here once the rule entered is done. `more`: edges that lead out."""
+    """A state of the picture. `more`: edges that lead out of it; `start`: every text begins here.
+
+    `waiting`: the text goes on here once the rules that it has entered are done.
+    """
 
     id: int
     label: str
@@ -31,6 +34,7 @@ class DrawnState:
     on_path: bool
     more: int = 0
     waiting: bool = False
+    start: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +86,7 @@ class Marks:
     """What a step adds to a picture. `walked`: states that the text has passed; `open_bytes`: what tokens allowed now
     begin with. `current` None: the text stands elsewhere; `waiting`: where it will come back to."""
 
+    start: int
     walked: Sequence[int]
     current: int | None
     open_bytes: int
@@ -175,6 +180,7 @@ class Canvas:
             state in self.walked,
             more,
             state == marks.waiting,
+            state == marks.start,
         )
 
     def _edge(self, state: int, way: Way) -> DrawnEdge:

@@ -19,8 +19,8 @@ def dot(graph: DrawnGraph) -> str:
     States are named by their numbers, edges carry their index, clusters are named by the pointer of their part.
     """
     drawing = graphviz.Digraph(
-        # The limits bound how long Graphviz improves what it has; a picture of 60 states needs less.
-        graph_attr={"rankdir": "LR", "nodesep": "0.22", "ranksep": "0.3", "nslimit": "4", "nslimit1": "4"},
+        # Without newrank Graphviz ranks each cluster by itself, and then some graphs abort the whole process.
+        graph_attr={"rankdir": "LR", "newrank": "true", "nodesep": "0.22", "ranksep": "0.3"},
         node_attr={"shape": "circle", "fixedsize": "true", "width": "0.42", "fontsize": "10", "label": ""},
         edge_attr={"fontsize": "11", "fontname": "Courier", "arrowsize": "0.6"},
     )

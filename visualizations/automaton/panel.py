@@ -11,8 +11,9 @@ from typing import Any
 
 import streamlit as st
 
-from engine.automaton.explore import FoundState, View, look, states
+from engine.automaton.explore import View, find_states, look
 from engine.automaton.terms import ALL_BYTES
+from engine.automaton.view import FoundState
 from engine.constraint import Constraint
 from engine.decoding.records import Step
 from engine.errors import Origin
@@ -29,7 +30,7 @@ _outline = register("automaton_outline")
 _table = register("automaton_states")
 
 MOST_CELLS = 400
-MOST_ROWS = 60
+"""Characters of the tape; of a longer text the last."""
 
 
 def automaton_panel(
@@ -107,22 +108,15 @@ def tape(view: View, path: bytes, selected: str) -> dict[str, Any]:
     return {"cells": cells[hidden:], "start": start, "hidden": hidden, "selected": selected, "deep": bool(view.frames)}
 
 
-def matching(listed: Sequence[FoundState], query: str) -> list[FoundState]:
-    """The states that a query finds: by number, by what remains or by part."""
-    words = query.casefold().split()
-    return [s for s in listed if all(word in _searched(s) for word in words)]
-
-
 def _states(
     constraint: Constraint, path: bytes, view: View, *, key: str, selected: str, on_select: Callable[[], None]
 ) -> None:
-    listed = states(constraint, path)
-    query = str(getattr(st.session_state.get(key), "query", None) or "")[:100]
-    found = matching(listed, query)
+    query = str((st.session_state.get(key) or {}).get("query") or "")[:100]
+    table = find_states(constraint, path, query)
     data = {
-        "rows": [_row(state, view) for state in found[:MOST_ROWS]],
-        "found": len(found),
-        "known": len(listed),
+        "rows": [_row(state, view) for state in table.rows],
+        "found": table.found,
+        "known": table.known,
         "complete": view.complete,
         "selected": selected,
         "query": query,
@@ -142,10 +136,6 @@ def _row(state: FoundState, view: View) -> dict[str, Any]:
         "visits": state.visits,
         "current": state.id == view.current,
     }
-
-
-def _searched(state: FoundState) -> str:
-    return f"{state.id} {state.label} {state.origin or ''} {state.rule} {'accepting' * state.accepting}".casefold()
 
 
 def _segment(segment: Segment) -> dict[str, Any]:

@@ -74,6 +74,7 @@ def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
         "accepting": state.accepting,
         "current": state.current,
         "waiting": state.waiting,
+        "start": state.start,
         "path": state.on_path,
         "more": state.more,
         "title": state_title(state),

@@ -12,7 +12,7 @@ def in_words(graph: DrawnGraph) -> str:
     """A picture as text: where we are, what can come, the way here, every edge."""
     names = {s.id: s for s in graph.states}
     current = next((s for s in graph.states if s.current), None)
-    lines = []
+    lines = [f"Start: {s.id}" for s in graph.states if s.start]
     if current is not None:
         ends = ", accepting" if current.accepting else ""
         lines.append(f"Current state {current.id}{ends}: what remains is {prose(current.label)}")
@@ -57,6 +57,7 @@ def state_title(state: DrawnState) -> str:
     """A state's details in a line."""
     marks = [
         "you are here" if state.current else "",
+        "every text begins here" if state.start else "",
         "goes on here once the rule entered is done" if state.waiting else "",
         "a text may end here" if state.accepting else "",
         f"{state.more} more edges lead out of the picture" if state.more else "",

@@ -25,6 +25,10 @@ function edge(e, selected) {
 
 function state(s, selected) {
   const g = make("g", { class: classes("s", s, ["path", "current", "waiting"]) + ("s" + s.id === selected ? " sel" : "") })
+  if (s.start) {
+    const x = s.x - s.r - (s.current || s.waiting ? 6 : 1)
+    g.append(make("path", { class: "start", d: `M${x - 20} ${s.y}H${x - 6}` }), make("path", { class: "pin", d: `M${x} ${s.y}l-8 -4v8z` }))
+  }
   if (s.current || s.waiting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r + 4.5, class: "halo" }))
   if (s.current) g.append(make("path", { class: "pin", d: `M${s.x} ${s.y + s.r + 7} l-6 10 h12 z` }))
   g.append(make("circle", { cx: s.x, cy: s.y, r: s.r }))
@@ -77,8 +81,8 @@ function steer(svg, layer, data, view, hint) {
   const move = (x, y) => { view.x += x; view.y += y; show() }
   const fit = () => {
     const [w, h] = size()
-    view.k = Math.min(1.15, (w - 20) / (data.width + 12), (h - 34) / (data.height + 12))
-    view.x = (w - data.width * view.k) / 2; view.y = (h - data.height * view.k) / 2 + 4
+    view.k = Math.min(1.15, (w - 20) / (data.width + 30), (h - 34) / (data.height + 12))
+    view.x = (w - (data.width - 18) * view.k) / 2; view.y = (h - data.height * view.k) / 2 + 4
     show()
   }
   const here = () => {
@@ -88,7 +92,7 @@ function steer(svg, layer, data, view, hint) {
     // as much around it as can still be read: the states one edge away, the state itself always inside
     const near = data.edges.filter(e => e.source === s.id || e.target === s.id)
     const around = data.states.filter(t => t === s || near.some(e => e.source === t.id || e.target === t.id))
-    const xs = around.map(t => t.x), ys = around.map(t => t.y)
+    const xs = around.map(t => t.start ? t.x - 20 : t.x), ys = around.map(t => t.y)
     const left = Math.min(...xs) - 40, right = Math.max(...xs) + 40, top = Math.min(...ys) - 40, bottom = Math.max(...ys) + 40
     view.k = Math.min(1, Math.max(0.8, Math.min(w / (right - left), h / (bottom - top))))
     const inside = (low, high, at, room) => Math.min(Math.max((room - (high + low) * view.k) / 2, 60 - at * view.k), room - 60 - at * view.k)
@@ -144,8 +148,8 @@ function standalone(svg, data) { // the styles used are written into the copy, s
   })
   copy.firstChild.removeAttribute("transform")
   copy.setAttribute("xmlns", NS)
-  copy.setAttribute("viewBox", `-12 -26 ${data.width + 24} ${data.height + 44}`)
-  copy.setAttribute("width", data.width + 24)
+  copy.setAttribute("viewBox", `-32 -26 ${data.width + 48} ${data.height + 44}`)
+  copy.setAttribute("width", data.width + 48)
   copy.setAttribute("height", data.height + 44)
   copy.style.background = getComputedStyle(svg.parentNode).backgroundColor
   return new XMLSerializer().serializeToString(copy)
@@ -160,7 +164,7 @@ function save(name, blob) {
 }
 
 function savePng(svg, data) {
-  const image = new Image(), canvas = el("canvas"), scale = Math.min(2, 8000 / (data.width + 24))
+  const image = new Image(), canvas = el("canvas"), scale = Math.min(2, 8000 / (data.width + 48))
   image.onload = () => {
     canvas.width = image.width * scale; canvas.height = image.height * scale
     const ink = canvas.getContext("2d")
