@@ -1,0 +1,350 @@
+"""Inside one step: why a token may be taken or not, the distributions, the model's own wish, the cut into tokens.
+
+One token is selected (`Visit.token`), and every panel here follows it. Everything comes from the trace where it can, so
+that recorded runs are looked into like live ones; what needs the model again is asked for with a button, unless the
+logits are still at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from engine.analysis.attribution import Paid, who_pays
+from engine.analysis.inside import entropies, free_continuation, state_before, tempered
+from engine.analysis.retokenised import (
+    Retokenised,
+    bridging_steps,
+    log_probabilities,
+    recorded_log_probabilities,
+    retokenised,
+)
+from engine.constraint import Constraint
+from engine.decoding.records import ConstraintSource, Step, Trace
+from engine.decoding.sampler import Distributions
+from engine.errors import ConstraintError, Origin
+from engine.grammar.free_text import any_bytes
+from engine.masking import Masker
+from engine.vocabulary import Vocabulary
+from pages._asked import asked, question
+from pages._constraints import compiled, masked, said
+from pages._seen import Seen, notes
+from pages._session import Masks, Visit, resumed, speaks
+from visualizations.distributions import distributions_table, masked_mass
+from visualizations.lookup import Found, found_tokens
+from visualizations.notice import notice
+from visualizations.tokenisation import freely, tokenisation
+from visualizations.walk import either, owners, token_walk
+
+if TYPE_CHECKING:  # torch comes with it
+    from engine.model.model import Model
+
+SEARCH_ROWS = 20
+SEARCH_LENGTH = 100  # characters that are looked for
+AHEAD = 10  # tokens that the model writes freely
+RETOKENISED = 600  # tokens of a run whose cut is compared
+_BACK = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t", "␍": "\r"})
+_OFTEN = (b'"', b' "', b"{", b"}", b"[", b"]", b",", b":", b"-", b"1", b"true", b"null", b" ", b"\n")
+"""Tokens one asks about often: every kind of JSON value, and what stands between them."""
+
+MasksOf = Callable[["Model"], Masks]
+
+
+def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, masks: MasksOf) -> tuple[Origin, ...]:
+    """Draw what is inside a step, in the column it is called in.
+
+    Gives the parts of the source that mask the selected token, to be marked in its text; () where it is allowed.
+    Each part stands in a container that is always there, for the reason that `viewer` gives.
+    """
+    model = model if model is not None and speaks(trace, model) else None
+    try:
+        seen = _seen(visit, trace, step, model)
+        token_id = selected(visit, seen)
+        looked = seen.look(token_id)
+        with st.container():
+            notice(notes(trace, step), key="step_notes", kind="info")
+        with st.container():
+            _look_up(visit, seen, token_id)
+        with st.container():
+            token_walk(
+                looked,
+                step=step.index,
+                takes=model is not None and not visit.busy,
+                key="walk",
+                on_select=_selects(visit, seen, "walk"),
+                on_take=_takes(visit, model, masks, "walk"),
+            )
+        with st.container():
+            _distributions(visit, seen, token_id)
+        with st.container():
+            _masked_mass(seen, model, masks)
+        with st.container():
+            _free_continuation(seen, model)
+    except ConstraintError as error:  # a budget is used up
+        notice(said(error), key="inside_problem")
+        return ()
+    ruled = trace.spec.constraint is not None and looked.verdict == "masked" and looked.why is not None
+    return looked.why.origins if ruled and looked.why is not None else ()
+
+
+def selected(visit: Visit, seen: Seen) -> int:
+    """The token looked at: the visitor's, else the model's favourite where it is masked, else the one taken."""
+    if visit.token is not None and seen.knows(visit.token):
+        return visit.token
+    return seen.step.argmax_id if seen.step.argmax_masked else seen.step.token_id
+
+
+def _seen(visit: Visit, trace: Trace, step: Step, model: Model | None) -> Seen:
+    masker, constraint = masker_of(trace.spec.constraint, model), None
+    if masker is not None:
+        constraint = masker.constraint
+    elif trace.spec.constraint is not None and isinstance(found := compiled(trace.spec.constraint), Constraint):
+        constraint = found
+    state = None if constraint is None else state_before(constraint, trace, step.index)
+    if state is None:
+        constraint = masker = None
+    vocabulary = None if model is None else model.vocabulary
+    return Seen(trace, step, constraint, state, masker, vocabulary, _whole(visit, trace, step))
+
+
+def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | None:
+    """The masks of a run, one without a constraint included; None without a model, or where it does not compile."""
+    if model is None:
+        return None
+    found = _free(model.vocabulary) if source is None else masked(source, model.vocabulary)
+    return found if isinstance(found, Masker) else None
+
+
+@st.cache_resource(show_spinner=False)
+def _free(_vocabulary: Vocabulary) -> Masker:
+    """The mask of a run without a constraint. One process has one vocabulary."""
+    return Masker(any_bytes(), _vocabulary)
+
+
+def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
+    """The distributions over the whole vocabulary, if they cost no forward pass."""
+    about, run = question("whole", trace.run_id, step.index), visit.run
+    latest = step.index == len(trace.steps) - 1
+    if about.found is None and latest and not visit.busy and run is not None and run.decoder is not None:
+        about.found = run.decoder.distributions_at(step.index)
+    found: Distributions | None = about.found
+    return found
+
+
+def _selects(visit: Visit, seen: Seen, key: str) -> Callable[[], None]:
+    """What a click on a token in the component `key` does."""
+
+    def select() -> None:
+        picked = _picked(st.session_state[key].select)
+        if picked is not None and picked[0] == seen.step.index and seen.knows(picked[1]):
+            visit.token = picked[1]
+
+    return select
+
+
+def _takes(visit: Visit, model: Model | None, masks: MasksOf, key: str) -> Callable[[], None]:
+    """What "Take it here" in the component `key` does."""
+
+    def take() -> None:
+        picked = _picked(st.session_state[key].take)
+        if picked is not None and model is not None:
+            visit.take(*picked, model, masks(model))
+            st.rerun()
+
+    return take
+
+
+def _picked(value: Any) -> tuple[int, int] | None:
+    """Step and token id that a browser sent; None if it is anything else."""
+    if not isinstance(value, dict):
+        return None
+    index, token_id = value.get("step"), value.get("token")
+    whole = all(isinstance(n, int) and not isinstance(n, bool) for n in (index, token_id))
+    return (index, token_id) if whole else None  # type: ignore[return-value]
+
+
+def _look_up(visit: Visit, seen: Seen, token_id: int) -> None:
+    vocabulary = seen.vocabulary
+    if vocabulary is None:
+        st.caption("The tokens recorded at this step can be looked at; any other needs the model.")
+        return
+    text = st.text_input(
+        f"Why is a token allowed or masked here? Look up any of {vocabulary.size:,}",
+        key="search",
+        placeholder='for example ", or ␣the',
+        max_chars=SEARCH_LENGTH,
+        persist_state="session",
+    )
+    hits = matches(vocabulary, text) if text else []
+    found = [_found(seen, hit) for hit in hits[:SEARCH_ROWS]] if text else None
+    often = [Found(i, seen.text(i), seen.verdict(i) == "allowed") for i in _often(vocabulary)]
+    found_tokens(
+        found,
+        often,
+        total=len(hits),
+        step=seen.step.index,
+        selected=token_id,
+        key="found",
+        on_select=_selects(visit, seen, "found"),
+    )
+
+
+def matches(vocabulary: Vocabulary, text: str) -> list[int]:
+    """Ids of the tokens that contain `text`, and special ones named so: those that begin with it first, then short."""
+    wanted = text[:SEARCH_LENGTH].translate(_BACK).encode(errors="replace")
+    hits = [i for i, token in enumerate(vocabulary.tokens) if wanted in token]
+    hits.sort(key=lambda i: (not vocabulary.tokens[i].startswith(wanted), len(vocabulary.tokens[i])))
+    return [*hits, *sorted(i for i in vocabulary.special_ids | vocabulary.end_ids if text in vocabulary.name(i))]
+
+
+@st.cache_data(show_spinner=False)
+def _often(_vocabulary: Vocabulary) -> list[int]:
+    ids = {token: i for i, token in reversed(list(enumerate(_vocabulary.tokens)))}
+    return [*(ids[token] for token in _OFTEN if token in ids), *sorted(_vocabulary.end_ids)[:1]]
+
+
+def _found(seen: Seen, token_id: int) -> Found:
+    verdict, why = seen.verdict(token_id), seen.why_not(token_id)
+    if verdict == "allowed":
+        return Found(token_id, seen.text(token_id), True)
+    if verdict == "narrowed" or why is None:
+        return Found(token_id, seen.text(token_id), False, "taken away" if verdict == "narrowed" else "a special token")
+    rule = next(iter(owners(why.origins)), "")
+    wants = f"; {rule} wants {either(why.expected)}" if why.expected and rule else ""
+    return Found(token_id, seen.text(token_id), False, why.reason + wants)
+
+
+def _distributions(visit: Visit, seen: Seen, token_id: int) -> None:
+    sampler, whole = seen.trace.spec.sampler, seen.whole
+    looked_at = seen.candidate(token_id)
+    others = [c for c in seen.step.candidates if c.token_id != token_id]
+    shown = others if looked_at is None else [*others, looked_at]
+    warm = tempered(whole, sampler) if whole is not None and sampler.temperature else None
+    distributions_table(
+        seen.step,
+        shown,
+        sampler=sampler,
+        tempered=None if warm is None else {c.token_id: float(warm[c.token_id]) for c in shown},
+        vocabulary_size=seen.trace.vocabulary_size,
+        selected=token_id,
+        key="distribution",
+        on_select=_selects(visit, seen, "distribution"),
+    )
+
+
+def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
+    step, trace = seen.step, seen.trace
+    paid: tuple[Paid, ...] = ()
+    known = 1.0
+    if seen.masker is not None and seen.state is not None and step.cost > 0:
+        raw, allowed = _mass(seen)
+        paid = who_pays(seen.masker, seen.state, raw, allowed)
+        known = float(raw[~allowed].sum()) / max(1e-12, 1.0 - step.z)
+    names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
+    found = entropies(step, trace.spec.sampler, seen.whole)
+    masked_mass(step, found, paid, names, known=known, key="mass")
+    if seen.whole is not None or model is None:
+        return
+
+    def answer(stop: Callable[[], bool]) -> Distributions:
+        return resumed(trace, step.index, model, masks(model)).distributions_at(step.index)
+
+    asked(
+        question("whole", trace.run_id, step.index),
+        answer,
+        lambda found: None,
+        label="Whole distribution",
+        hint="Reads prompt and output once more: the probability of every token, not of the favourites alone.",
+        possible=True,
+        key="whole",
+    )
+
+
+def _mass(seen: Seen) -> tuple[np.ndarray, np.ndarray]:
+    """Raw probabilities and what was allowed, over the vocabulary; the recorded favourites' where no more is known."""
+    if seen.whole is not None:
+        return seen.whole.raw, seen.whole.allowed
+    raw, allowed = np.zeros(seen.trace.vocabulary_size), np.zeros(seen.trace.vocabulary_size, dtype=np.bool_)
+    for candidate in seen.step.candidates:
+        raw[candidate.token_id], allowed[candidate.token_id] = candidate.raw, candidate.allowed
+    return raw, allowed
+
+
+def _free_continuation(seen: Seen, model: Model | None) -> None:
+    masker, state, trace, step = seen.masker, seen.state, seen.trace, seen.step
+    if model is None or masker is None or state is None:
+        return
+
+    def answer(stop: Callable[[], bool]) -> Any:
+        read = [i for i, _ in trace.prompt_tokens] + [made.token_id for made in trace.steps[: step.index]]
+        return free_continuation(model, read, AHEAD, masker, state, stop) if not stop() else None
+
+    asked(
+        question("freely", trace.run_id, step.index),
+        answer,
+        lambda wishes: freely(wishes, constrained=trace.spec.constraint is not None, key="freely"),
+        label="What would it write without the mask?",
+        hint=f"The model's own next {AHEAD} tokens from here, one forward pass each.",
+        possible=True,
+        key="freely",
+    )
+
+
+def written_tokens(visit: Visit, trace: Trace, step: Step, model: Model | None) -> None:
+    """Draw the run's cut of its text beside the tokenizer's own. For the width of the page."""
+    if model is None or not speaks(trace, model):
+        st.caption("Comparing with the tokenizer's own cut of the text needs the model.")
+        return
+    if len(trace.steps) > RETOKENISED:
+        st.caption(f"The cut of the first {RETOKENISED:,} tokens is compared.")
+    steps = trace.steps[:RETOKENISED]
+    cut = retokenised(model.canonical, model.vocabulary, steps)
+    if cut is None:
+        st.caption("The tokenizer does not give this text back, so it has no cut of its own.")
+        return
+    try:
+        bridges = _bridges(trace.run_id, len(steps), trace, masker_of(trace.spec.constraint, model))
+    except ConstraintError as error:
+        notice(said(error), key="bridges_problem")
+        bridges = frozenset()
+    about = question("canonical", trace.run_id, cut.steps)
+
+    def go() -> None:
+        index = st.session_state["cuts"].step
+        if not visit.busy and isinstance(index, int) and not isinstance(index, bool):
+            visit.goto(index)
+
+    tokenisation(
+        cut,
+        model.vocabulary,
+        bridging=bridges,
+        written=recorded_log_probabilities(steps),
+        canonical=about.found,
+        current=step.index,
+        key="cuts",
+        on_step=go,
+    )
+    if cut.differing and about.found is None:
+        asked(
+            about,
+            lambda stop: _canonical(model, trace, cut, stop),
+            lambda found: None,
+            label="Probability of the tokenizer's own cut",
+            hint="Reads the prompt and the text once more, cut as the tokenizer cuts it.",
+            possible=True,
+            key="canonical",
+        )
+
+
+def _canonical(model: Model, trace: Trace, cut: Retokenised, stop: Callable[[], bool]) -> tuple[float, ...] | None:
+    return log_probabilities(model, [i for i, _ in trace.prompt_tokens], cut.canonical, stop)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _bridges(run_id: str, count: int, _trace: Trace, _masker: Masker | None) -> frozenset[int]:
+    if _masker is None or _trace.spec.constraint is None:
+        return frozenset()
+    return bridging_steps(_masker, _trace)
