@@ -12,15 +12,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from engine import compile_choices, compile_gbnf, compile_json_schema, compile_lark, compile_regex, compile_request
+from engine import (
+    Budget,
+    ConstraintError,
+    compile_choices,
+    compile_gbnf,
+    compile_json_schema,
+    compile_lark,
+    compile_regex,
+    compile_request,
+)
 from engine.constraint import Constraint
 from engine.grammar.free_text import after_delimiter, any_bytes
 from engine.masking import Masker, Place
 from engine.masking.terminals import Aligned
 from engine.vocabulary import Vocabulary
+from tests.unit.random_schemas import schemas
 
 STRADDLING = (
     '{" ", ": " "a" "a": ab abab aba ba bc abc ac abca xab aab bb é éa bé ééa 12 1, 2} 1.5 true e, ]} [] {} \\" \\\\ '
@@ -41,6 +51,7 @@ VOCABULARY = Vocabulary.from_tokens([b"<end>", *(bytes([byte]) for byte in range
 """Token 1 + b is byte b."""
 
 FIRST_LONG = 257
+BUDGET = Budget(seconds=5, terms=300_000, states=20_000)
 
 
 def place_after(constraint: Constraint, text: bytes, prefix: bytes = b"") -> Place:
@@ -155,6 +166,22 @@ def test_json_against_a_tokenisation_into_terminals(
     before = text[: data.draw(st.integers(0, len(text)))]
     bridging, within = bridging_and_aligned(constraint, lead + before)
     assert within == {token for token in bridging if in_one_terminal(before + token, len(before))}
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(schemas(), st.data())
+def test_a_schema_has_the_same_terminals_after_a_delimiter(schema: object, data: st.DataObject) -> None:
+    try:
+        alone = compile_json_schema(schema, whitespace="any", budget=BUDGET)
+        after = after_delimiter(compile_json_schema(schema, whitespace="any", budget=BUDGET), "ab")
+        text = b""
+        for choice in data.draw(st.lists(st.integers(0, 10**6), max_size=12)):
+            moves = alone.moves(alone.advance(alone.start, text) or alone.start)
+            following = sorted(byte for members, _ in moves for byte in b'{}[]:,"ab\\ 1n' if members >> byte & 1)
+            text += bytes([following[choice % len(following)]]) if following else b""
+        assert bridging_and_aligned(alone, text) == bridging_and_aligned(after, b"ab" + text)
+    except ConstraintError:  # nothing satisfies it, or the budget is used up
+        reject()
 
 
 def test_a_request_for_json_is_json() -> None:
