@@ -58,8 +58,8 @@ class Question:
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def question(about: str, run_id: str, index: int) -> Question:
-    """The one question of that kind about a step of a run."""
+def question(about: str, read: str) -> Question:
+    """The one question of that kind about what a model has read."""
     return Question()
 
 

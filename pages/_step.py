@@ -7,6 +7,7 @@ logits are still at hand.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +111,15 @@ def _seen(visit: Visit, trace: Trace, step: Step, model: Model | None) -> Seen:
     return Seen(trace, step, constraint, state, masker, vocabulary, _whole(visit, trace, step))
 
 
+def read_so_far(trace: Trace, index: int) -> str:
+    """A digest of the run's spec and of all the model has read before step `index`: what visitors may share goes by it.
+
+    A trace from a file may hold other tokens than its spec leads to, so the run's id is not enough.
+    """
+    ids = [i for i, _ in trace.prompt_tokens] + [-1] + [step.token_id for step in trace.steps[:index]]
+    return hashlib.blake2b(f"{trace.run_id} {ids}".encode()).hexdigest()
+
+
 def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | None:
     """The masks of a run, one without a constraint included; None without a model, or where it does not compile."""
     if model is None:
@@ -126,7 +136,7 @@ def _free(_vocabulary: Vocabulary) -> Masker:
 
 def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
     """The distributions over the whole vocabulary, if they cost no forward pass."""
-    about, run = question("whole", trace.run_id, step.index), visit.run
+    about, run = question("whole", read_so_far(trace, step.index)), visit.run
     latest = step.index == len(trace.steps) - 1
     if about.found is None and latest and not visit.busy and run is not None and run.decoder is not None:
         about.found = run.decoder.distributions_at(step.index)
@@ -240,9 +250,8 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     paid: tuple[Paid, ...] = ()
     known = 1.0
     if seen.masker is not None and seen.state is not None and step.cost > 0:
-        raw, allowed = _mass(seen)
-        paid = who_pays(seen.masker, seen.state, raw, allowed)
-        known = float(raw[~allowed].sum()) / max(1e-12, 1.0 - step.z)
+        paid = _paid(seen) if seen.whole is None else _paid_of_all(read_so_far(trace, step.index), seen)
+        known = sum(part.mass for part in paid) / max(1e-12, 1.0 - step.z)
     names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
     found = entropies(step, trace.spec.sampler, seen.whole)
     masked_mass(step, found, paid, names, known=known, key="mass")
@@ -253,7 +262,7 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
         return resumed(trace, step.index, model, masks(model)).distributions_at(step.index)
 
     asked(
-        question("whole", trace.run_id, step.index),
+        question("whole", read_so_far(trace, step.index)),
         answer,
         lambda found: None,
         label="Whole distribution",
@@ -261,6 +270,17 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
         possible=True,
         key="whole",
     )
+
+
+@st.cache_resource(max_entries=1_000, show_spinner=False)
+def _paid_of_all(read: str, _seen: Seen) -> tuple[Paid, ...]:
+    return _paid(_seen)
+
+
+def _paid(seen: Seen) -> tuple[Paid, ...]:
+    assert seen.masker is not None
+    assert seen.state is not None
+    return who_pays(seen.masker, seen.state, *_mass(seen))
 
 
 def _mass(seen: Seen) -> tuple[np.ndarray, np.ndarray]:
@@ -283,7 +303,7 @@ def _free_continuation(seen: Seen, model: Model | None) -> None:
         return free_continuation(model, read, AHEAD, masker, state, stop) if not stop() else None
 
     asked(
-        question("freely", trace.run_id, step.index),
+        question("freely", read_so_far(trace, step.index)),
         answer,
         lambda wishes: freely(wishes, constrained=trace.spec.constraint is not None, key="freely"),
         label="What would it write without the mask?",
@@ -306,11 +326,11 @@ def written_tokens(visit: Visit, trace: Trace, step: Step, model: Model | None) 
         st.caption("The tokenizer does not give this text back, so it has no cut of its own.")
         return
     try:
-        bridges = _bridges(trace.run_id, len(steps), trace, masker_of(trace.spec.constraint, model))
+        bridges = _bridges(read_so_far(trace, len(steps)), trace, masker_of(trace.spec.constraint, model))
     except ConstraintError as error:
         notice(said(error), key="bridges_problem")
         bridges = frozenset()
-    about = question("canonical", trace.run_id, cut.steps)
+    about = question("canonical", read_so_far(trace, cut.steps))
 
     def go() -> None:
         index = st.session_state["cuts"].step
@@ -344,7 +364,7 @@ def _canonical(model: Model, trace: Trace, cut: Retokenised, stop: Callable[[], 
 
 
 @st.cache_resource(max_entries=64, show_spinner=False)
-def _bridges(run_id: str, count: int, _trace: Trace, _masker: Masker | None) -> frozenset[int]:
+def _bridges(read: str, _trace: Trace, _masker: Masker | None) -> frozenset[int]:
     if _masker is None or _trace.spec.constraint is None:
         return frozenset()
     return bridging_steps(_masker, _trace)

@@ -112,7 +112,7 @@ def masked_mass(
         "rows": rows,
         "lost": percent(lost),
         "nats": f"{abs(step.cost):.2f}",
-        "known": "" if known > 0.9995 else f"from the recorded favourites: {percent(known)} of the masked mass",
+        "known": "" if known > 0.995 else f"from the recorded favourites: {percent(known)} of the masked mass",
     }
     _shares(key=key, data=data)
 

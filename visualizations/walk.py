@@ -99,9 +99,10 @@ def either(words: Sequence[str]) -> str:
 
 
 def owners(origins: Sequence[Origin]) -> list[str]:
-    """The parts that speak, those with a keyword before the others."""
-    exact = sorted(origins, key=lambda origin: not origin.keyword)
-    return [prose(str(origin)) for origin in exact[:OWNERS]]
+    """The parts that speak, each place once and by its keywords where it has any."""
+    exact = {origin.pointer for origin in origins if origin.keyword}
+    shown = [origin for origin in origins if origin.keyword or origin.pointer not in exact]
+    return [prose(str(origin)) for origin in shown[:OWNERS]]
 
 
 def _share(looked: Looked) -> str:

@@ -92,7 +92,10 @@ def tempered(found: Distributions, sampler: Sampler) -> Floats:
 
 @dataclass(frozen=True, slots=True)
 class Entropies:
-    """Of a step's distributions, in nats, in the order in which they are made from each other."""
+    """Of a step's distributions, in nats, in the order in which they are made from each other.
+
+    The last two are None where they are not known, or nothing is drawn (temperature 0).
+    """
 
     raw: float
     renormalised: float
@@ -102,10 +105,10 @@ class Entropies:
 
 def entropies(step: Step, sampler: Sampler, found: Distributions | None = None) -> Entropies:
     """Entropies of a step; those after the renormalised one need the whole distribution."""
-    if found is None:
+    if found is None or sampler.temperature == 0:
         return Entropies(step.raw_entropy, step.renormalised_entropy, None, None)
-    after_temperature = entropy(tempered(found, sampler)) if sampler.temperature else None
-    return Entropies(step.raw_entropy, step.renormalised_entropy, after_temperature, entropy(found.sampling))
+    warm = entropy(tempered(found, sampler))
+    return Entropies(step.raw_entropy, step.renormalised_entropy, warm, entropy(found.sampling))
 
 
 @dataclass(frozen=True, slots=True)

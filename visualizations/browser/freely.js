@@ -7,5 +7,5 @@ export default function (component) {
     item.append(el("span", "chip", chip.text), el("small", "", chip.leaves ? `✕ ${chip.share}` : chip.share))
     list.append(item)
   }
-  parentElement.querySelector(".root").replaceChildren(list, el("p", "", data.said))
+  parentElement.querySelector(".root").replaceChildren(el("p", "", "Without the mask the model would have written:"), list, el("p", "", data.said))
 }
