@@ -24,7 +24,7 @@ Kind = Literal["speaks", "masks", "selected", "read", "heat", "error", "warning"
 
 LIMIT = 1_000_000  # characters that come here; the field itself holds more
 _MOST = 2_000  # highlights drawn; nobody tells more apart
-_editor = register("editor")
+_editor = register("editor", "editor_text", "editor_draft", "editor_layer")
 
 
 @dataclass(frozen=True, slots=True)

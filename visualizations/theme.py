@@ -52,10 +52,13 @@ def css_variables() -> str:
     return ":host {\n" + "\n".join(lines) + "\n}\n"
 
 
-def register(name: str) -> ComponentRenderer:
-    """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported."""
+def register(name: str, *parts: str) -> ComponentRenderer:
+    """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported.
+
+    `parts`: scripts it is made of besides, in their order before it.
+    """
     css = css_variables() + _read("common.css") + _read(f"{name}.css")
-    js = _read("common.js") + _read(f"{name}.js")
+    js = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
     return st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
 
 

@@ -171,6 +171,48 @@ def test_a_link_beats_the_draft_but_a_reload_of_it_does_not(page: Any, apart: Se
     python_has(page, "[1]")
 
 
+def test_a_link_that_replaced_the_draft_offers_it(page: Any, apart: Server) -> None:
+    replaced(page, '{"const": 5}')
+    python_has(page, '{"const": 5}')
+    opened(page, apart, "?text=[1]")
+    page.get_by_role("button", name="Bring it back").click()
+    python_has(page, '{"const": 5}')
+
+
+def test_another_tabs_text_never_comes_into_a_session_under_way(page: Any, context: Any, apart: Server) -> None:
+    other = context.new_page()
+    opened(other, apart)
+    replaced(other, '{"const": 6}')
+    python_has(other, '{"const": 6}')
+    page.get_by_role("link", name="Other").click()
+    page.get_by_text("the other page").wait_for(timeout=WAIT)
+    page.get_by_role("link", name="Edit").click()
+    python_has(page, FIRST)
+    page.wait_for_timeout(500)
+    assert shown(page) == FIRST
+
+
+def test_typing_selects_nothing(page: Any) -> None:
+    field(page).focus()
+    page.keyboard.type(" ")
+    python_has(page, " " + FIRST)
+    page.get_by_text("selected: None", exact=True).wait_for(timeout=WAIT)
+
+
+def test_long_lines_are_broken_up_on_demand(page: Any) -> None:
+    value = {
+        "type": "object",
+        "properties": {f"p{i}": {"enum": ["a, b: {", i * 1.5]} for i in range(5)},
+        "required": [],
+    }
+    replaced(page, json.dumps(value, separators=(",", ":")))
+    page.get_by_role("button", name="Format").click()
+    page.get_by_role("button", name="Format").wait_for(state="hidden", timeout=WAIT)
+    assert json.loads(shown(page)) == value
+    assert '\n    "p1": {\n      "enum": ["a, b: {", 1.5]\n    },\n' in shown(page)
+    python_has(page, shown(page))
+
+
 def test_a_click_reports_the_part(page: Any) -> None:
     field(page).click(position=place(page, "age"))
     page.get_by_text("selected: /properties/age", exact=True).wait_for(timeout=WAIT)
@@ -197,7 +239,7 @@ def test_an_error_stands_in_its_place(page: Any) -> None:
         "() => { const a = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('textarea'))"
         ".find(Boolean); return a.getRootNode().getElementById(a.getAttribute('aria-describedby')).innerText }"
     )
-    assert "Expecting ':' delimiter" in described
+    assert "A colon is missing before this." in described
     button.click()
     page.keyboard.type(": ")
     python_has(page, '{"a": 1,\n "b" : 2}')
