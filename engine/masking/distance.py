@@ -196,15 +196,15 @@ class Distances:
     def _decide(self, state: int, bounds: Bounds) -> Bounds:
         """The bounds of tokens that depend on captured texts, from the state itself.
 
-        Where many tokens are in doubt together, the first speaks for all: a text that one of them rules out later is
-        replaced by another, taken to be longer by no more than the longest token.
+        Where many tokens are in doubt together, the first and the last speak for all: what another one rules out later
+        is taken to be replaced within as many tokens as their texts have bytes.
         """
         tokens = bounds.tokens.copy()
         for ids in bounds.doubtful:
             if len(ids) <= FEW:
                 tokens[ids] = [self._bound_after(state, token_id) for token_id in ids.tolist()]
             else:
-                tokens[ids] = 1 + len(self.text_after(state, int(ids[0]))) + self.vocabulary.longest
+                tokens[ids] = 1 + max(len(self.text_after(state, int(token_id))) for token_id in ids[[0, -1]])
         tokens[list(bounds.uncertain)] = [self._bound_after(state, token_id) for token_id in bounds.uncertain]
         return self._finished("run", state, tokens)
 
