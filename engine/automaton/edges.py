@@ -133,7 +133,7 @@ def is_junction(machine: Machine, state: int) -> bool:
 
 
 def joined(edges: Sequence[Edge]) -> str:
-    """The label of edges one after the other; letters whose cases are not told apart as Lark writes them: `"SELECT"i`."""
+    """The label of edges one after the other; letters whose cases are not told apart as in Lark: `"SELECT"i`."""
     words = ""
     for is_folded, run in groupby(edges, key=lambda edge: bool(edge.letter) and edge.letter != edge.label):
         letters = list(run)

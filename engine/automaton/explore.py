@@ -33,16 +33,20 @@ def look(
     *,
     around: int | None = None,
     rule: int | None = None,
+    part: str = "",
     open_bytes: int = ALL_BYTES,
     max_nodes: int = MOST_DRAWN,
 ) -> View:
     """What there is to see after reading `path`; of the rule given, else of the innermost one entered.
 
     `around`: the state to show where a picture would be too large to be whole (default: the current one); a number that
-    is not known is ignored. `open_bytes`: what allowed tokens begin with. Raises as `draw` does.
+    is not known is ignored. `part`: the pointer of a part of the source whose first state is meant. `open_bytes`: what
+    allowed tokens begin with. Raises as `draw` does.
     """
     with constraint.automaton.lock, constraint.automaton.arena.in_time():
         explorer = _explorer(constraint)
+        if part and around is None:
+            around = explorer.first_of(part)
         if explorer.rules is None:
             return explorer.look(path, around, open_bytes, max_nodes)
         return explorer.look_at_rule(explorer.rules, path, around, rule, open_bytes, max_nodes)

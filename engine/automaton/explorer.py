@@ -111,7 +111,23 @@ class Explorer:
         if words:
             self._describe(listed)
         found = [state for state in listed if all(word in self._searched(state) for word in words)]
+        found.sort(key=lambda state: self._distance(state, words))
         return StateTable(tuple(self._found(state, visits[state]) for state in found[:most]), len(found), len(listed))
+
+    def _distance(self, state: int, words: list[str]) -> int:
+        """0 if the words are the state's number, 1 if its part holds them all, else 2."""
+        if words == [str(state)]:
+            return 0
+        part = str(self._owner(state) or "").casefold()
+        return 1 if all(word in part for word in words) else 2
+
+    def first_of(self, part: str) -> int | None:
+        """The first known state that a part of the source or something inside it owns."""
+        for state in [state for known in self.known.values() for state in known.states]:
+            owner = self._owner(state)
+            if owner is not None and (owner.pointer == part or owner.pointer.startswith(f"{part}/")):
+                return state
+        return None
 
     def _describe(self, listed: Iterable[int]) -> None:
         until = time.monotonic() + TIME_TO_COUNT

@@ -219,7 +219,7 @@ def test_whatever_is_drawn_can_be_laid_out(data: some.DataObject) -> None:
     placed = layout(dot(drawn))
     assert set(placed.nodes) == {s.id for s in drawn.states}
     assert len(placed.edges) == len(edges)
-    layout(exported(drawn).replace("->", "->", 0)) if not edges else exported(drawn)
+    assert exported(drawn).count(" -> ") >= len(edges)
 
 
 CRASHES = """
@@ -233,7 +233,7 @@ for seed in range(40):
     parts = ["", "/properties/a", "/properties/a/properties/b", "/properties/c", "/properties/d/properties/b"]
     states = [DrawnState(i, "", False, Origin(dice.choice(parts)), False, False) for i in range(count)]
     edges = [
-        DrawnEdge(dice.randrange(count), dice.randrange(count), dice.choice(["a", "", "any character"]), False, False, False)
+        DrawnEdge(dice.randrange(count), dice.randrange(count), dice.choice(["a", "", "any"]), False, False, False)
         for _ in range(dice.randrange(60))
     ]
     layout(dot(DrawnGraph(tuple(states), tuple(edges), count, 0, True)))
@@ -241,7 +241,7 @@ for seed in range(40):
 
 
 def test_no_graph_brings_the_process_down() -> None:
-    """Graphviz aborts on some graphs with clusters unless `newrank` is set: in a server that would be everybody's end."""
+    """Graphviz aborts on some graphs with clusters unless `newrank` is set: the end of a server."""
     root = Path(__file__).parents[2]
     assert subprocess.run([sys.executable, "-c", CRASHES], cwd=root, capture_output=True).returncode == 0
 

@@ -113,7 +113,8 @@ def test_each_rule_has_its_picture() -> None:
     assert labels(pictures["product"]) == {"⟨sign⟩", "[*/]", "[⇥␣]"}
     assert labels(pictures["sign"]) == {"⟨power⟩", "⟨sign⟩", "-", "[⇥␣]"}
     waiting = {name: [s.id for s in p.graph.states if s.waiting] for name, p in pictures.items()}
-    assert waiting["atom"] and waiting["start"] and not waiting["CNAME"]
+    assert len(waiting["atom"]) == len(waiting["start"]) == 1
+    assert waiting["CNAME"] == []
     assert [s.current for s in pictures["sum"].graph.states].count(True) == 1
 
 
@@ -210,6 +211,10 @@ def test_a_large_schema_is_counted_in_slices_and_shown_around_a_state() -> None:
     near = look(constraint, b"", around=view.current).graph
     assert near.middle == view.current
     assert any(s.id == view.current and not s.current for s in near.states)
+    of_part = look(constraint, b"", part="/properties/field_50")
+    middle = next(s for s in of_part.graph.states if s.id == of_part.graph.middle)
+    assert middle.origin is not None
+    assert middle.origin.pointer == "/properties/field_50"
     assert look(constraint, b"", around=10**9).graph == look(constraint, b"").graph
 
 
@@ -237,6 +242,7 @@ def test_states_are_found_by_number_part_and_what_remains() -> None:
     assert current.visits == sum(passed.state == view.current for passed in view.passed)
     assert find_states(constraint, b"", "field_1").found >= 1
     assert all("field_1" in f"{row.origin} {row.label}" for row in find_states(constraint, b"", "FIELD_1").rows)
+    assert find_states(constraint, b"", str(view.current)).rows[0].id == view.current
     assert find_states(constraint, b"", "accepting").found == 1
     assert find_states(constraint, b"", "no such state").rows == ()
 

@@ -51,7 +51,14 @@ def automaton_panel(
     stand; `steps`: of the run up to here, counted by part. `open_bytes`: what allowed tokens begin with.
     Raises as `look` does.
     """
-    view = look(constraint, path, around=_state_of(selected), rule=_rule_of(selected), open_bytes=open_bytes)
+    view = look(
+        constraint,
+        path,
+        around=_state_of(selected),
+        rule=_rule_of(selected),
+        part=selected[1:] if selected.startswith("p") else "",
+        open_bytes=open_bytes,
+    )
 
     def picked(component: str) -> Callable[[], None]:
         def pick() -> None:

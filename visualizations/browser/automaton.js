@@ -30,9 +30,8 @@ function state(s, selected) {
     g.append(make("path", { class: "start", d: `M${x - 20} ${s.y}H${x - 6}` }), make("path", { class: "pin", d: `M${x} ${s.y}l-8 -4v8z` }))
   }
   if (s.current || s.waiting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r + 4.5, class: "halo" }))
-  if (s.current) g.append(make("path", { class: "pin", d: `M${s.x} ${s.y + s.r + 7} l-6 10 h12 z` }))
   g.append(make("circle", { cx: s.x, cy: s.y, r: s.r }))
-  if (s.accepting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r - 3.5 }))
+  if (s.accepting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r - 3.5, class: "inner" }))
   g.append(make("text", { x: s.x, y: s.y }, s.id))
   if (s.more) g.append(make("text", { x: s.x + s.r + 3, y: s.y - s.r, class: "more" }, `+${s.more}`))
   return g
@@ -204,11 +203,11 @@ function legend(data) {
     line.append(item)
   }
   const stroke = cls => { const g = make("g", { class: `e ${cls}` }); g.append(make("path", { d: "M1 7H25" })); return g }
-  const ring = (cls, r) => { const g = make("g", { class: `s ${cls}` }); r.forEach(q => g.append(make("circle", { cx: 13, cy: 7, r: q, class: q > 6 ? "halo" : "" }))); return g }
+  const ring = (cls, r) => { const g = make("g", { class: `s ${cls}` }); r.forEach(q => g.append(make("circle", { cx: 13, cy: 7, r: q, class: q > 6 ? "halo" : q < 4 ? "inner" : "" }))); return g }
   const pill = () => { const g = make("g", { class: "e rule" }); g.append(make("rect", { x: 2, y: 1, width: 22, height: 12, rx: 4 })); return g }
   const used = name => data.edges.some(e => e[name]) || data.states.some(s => s[name])
-  if (used("current")) add(ring("current", [6.5, 4]), "you are here")
-  if (used("waiting")) add(ring("waiting", [6.5, 4]), "goes on here later")
+  if (used("current")) add(ring("current", [6.5, 4.5]), "you are here")
+  if (used("waiting")) add(ring("waiting", [6.5, 4.5]), "goes on here later")
   if (used("path")) add(stroke("path"), "path taken")
   if (used("allowed")) add(stroke("allowed"), "allowed now")
   if (used("accepting")) add(ring("", [6, 3.5]), "accepting")

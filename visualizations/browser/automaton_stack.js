@@ -10,7 +10,7 @@ function draw(component) {
   const crumb = (frame, i) => {
     const button = el("button", `crumb${i === shown ? " shown" : ""}${frame.passing ? " passing" : ""}`, frame.name)
     button.title = `${frame.title}: at state ${frame.state}${i === last ? ", you are here" : ", goes on there later"}`
-    if (i === last) button.append(el("span", "pin", "▲"))
+    if (i === last) button.append(el("span", "pin", "●"))
     if (i === shown) button.setAttribute("aria-current", "true")
     button.onclick = () => setTriggerValue("select", i === last ? "" : `r${frame.rule}`)
     return button

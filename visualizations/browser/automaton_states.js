@@ -33,7 +33,7 @@ export default function (component) {
   thead.append(top)
   for (const row of data.rows) {
     const tr = el("tr", `row${row.current ? " here" : ""}${"s" + row.id === data.selected ? " sel" : ""}`)
-    const id = el("td", "n"), button = el("button", "mono", row.id), marks = el("td", "marks", `${row.current ? "▲" : ""}${row.accepting ? "◎" : ""}`)
+    const id = el("td", "n"), button = el("button", "mono", row.id), marks = el("td", "marks", `${row.current ? "●" : ""}${row.accepting ? "◎" : ""}`)
     marks.title = [row.current ? "you are here" : "", row.accepting ? "accepting" : ""].filter(Boolean).join(", ")
     id.append(button)
     const label = el("td", "long", row.label), part = el("td", "long mono muted", row.part)
