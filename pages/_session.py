@@ -174,6 +174,11 @@ class Visit:
         same = next((run for run in self.runs if run.recorded == name), None)
         self._show((same or self._add(f"{name}, recorded", trace, recorded=name)).number, worth_seeing(trace))
 
+    def show_saved(self, name: str, trace: Trace) -> None:
+        """Show a trace from a file, where it is most worth looking at."""
+        self.stop()
+        self._show(self._add(f"{name[:60]}, from a file", trace, recorded=name).number, worth_seeing(trace))
+
     def start(self, title: str, model: Model, spec: RunSpec, masker: Masker | None) -> None:
         """Begin a run and compute its first step."""
         self.stop()

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
-from engine.automaton.explore import DrawnGraph
-from engine.automaton.forms import MOST_SHOWN
-from engine.decoding.records import ConstraintSource, FinishReason, RunSpec, Step, Trace
+from engine.automaton.view import View
+from engine.decoding.records import FinishReason, RunSpec, Step, Trace
 from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
-from pages import _link
-from pages._constraints import compiled, drawn, masked, places
-from pages._session import Visit, never, sampled, speaks
-from visualizations.automaton import automaton_view, in_words
-from visualizations.distribution import distribution
+from pages._breakpoints import breakpoint
+from pages._carry import carry
+from pages._constraints import compiled, masked, places
+from pages._runs import runs
+from pages._session import Visit, never, sampled
+from pages._step import inside_step, written_tokens
+from visualizations.automaton import automaton_panel, selected_origin
 from visualizations.facts import facts
 from visualizations.notice import notice
 from visualizations.schema_text import schema_text, spans_of
-from visualizations.search import Found, found_tokens
 from visualizations.timeline import step_slider, steps_table, timeline
 from visualizations.tokens import prose, token_strip
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
-SEARCH_ROWS = 20
 _FINISH: dict[FinishReason, tuple[str, str, Literal["blue", "orange", "gray"]]] = {
     "complete": ("Complete", ":material/check:", "blue"),
     "limit": ("Token limit", ":material/content_cut:", "orange"),
     "context": ("Context full", ":material/content_cut:", "orange"),
     "cancelled": ("Cancelled", ":material/stop:", "gray"),
 }
-_BACK = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t"})
 
 
 def masks(model: Model) -> Callable[[RunSpec], Masker | None]:
@@ -74,12 +72,16 @@ def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> No
     with st.container():
         _facts(run.trace, step)
     left, right = st.columns([11, 10], gap="medium")
-    with left:
-        _automaton(visit, run.trace, step)
-        _source(visit, run.trace, step)
     with right:
-        _distribution(visit, run.trace, step, model)
-        _search(visit, run.trace, step, model)
+        masking = inside_step(visit, run.trace, step, model, masks) or step.argmax_origins
+    with left:
+        view = _automaton(visit, run.trace, step)
+        picked = selected_origin(view, visit.selected) if view is not None and visit.selected else None
+        _source(run.trace, (picked,) if picked else step.origins, masking)
+    with st.container():
+        runs(visit)
+    with st.container():
+        written_tokens(visit, run.trace, step, model)
     with st.container():
         timeline(run.trace, visit.position, key="timeline", on_step=_goes(visit, "timeline"))
         steps_table(run.trace, visit.position, key="steps", on_step=_goes(visit, "steps"))
@@ -121,6 +123,11 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
                 on_click=restart,
                 disabled=model is None,
             )
+        if run is not None and visit.step is not None:
+            with st.popover("Run until", icon=":material/pause_circle:", disabled=busy or not ahead):
+                enough = breakpoint(visit.step, _parts(run.trace))
+                if st.button("Run", key="run_until", type="primary", shortcut="B"):
+                    _work(visit, enough)
     if run is None:
         return
     if busy:
@@ -146,21 +153,6 @@ def _goes(visit: Visit, key: str) -> Callable[[], None]:
     return go
 
 
-def _takes(visit: Visit, model: Model, key: str) -> Callable[[], None]:
-    """What a click on a token in the component `key` does."""
-
-    def take() -> None:
-        picked = st.session_state[key].take
-        if not isinstance(picked, dict):
-            return
-        index, token_id = picked.get("step"), picked.get("token")
-        if isinstance(index, int) and isinstance(token_id, int):
-            visit.take(index, token_id, model, masks(model))
-            st.rerun()
-
-    return take
-
-
 def _ending(trace: Trace) -> None:
     if trace.finish == "limit":
         missing = f" Still missing: {trace.missing}" if trace.missing else ""
@@ -177,115 +169,43 @@ def _facts(trace: Trace, step: Step) -> None:
     facts(step, vocabulary_size=trace.vocabulary_size, running_cost=cost, constrained=constrained, key="facts")
 
 
-def _automaton(visit: Visit, trace: Trace, step: Step) -> None:
+def _parts(trace: Trace) -> Iterable[str]:
+    source = trace.spec.constraint
+    return places(source) if source is not None else ()
+
+
+def _automaton(visit: Visit, trace: Trace, step: Step) -> View | None:
     source = trace.spec.constraint
     if source is None:
         st.caption("A free run has no automaton: every token is allowed at every step.")
-        return
-    graph = drawn(source, trace.text[: step.offset])
-    if graph is None:
-        notice(
-            "The automaton of this trace can't be drawn: its constraint doesn't compile here.",
-            key="no_graph",
-            kind="warning",
+        return None
+    constraint = compiled(source)
+    try:
+        if isinstance(constraint, ConstraintError):
+            raise constraint
+        return automaton_panel(
+            constraint,
+            trace.text_before(step.index),
+            key="automaton",
+            selected=visit.selected,
+            on_select=partial(setattr, visit, "selected"),
+            places=places(source),
+            steps=trace.steps[: step.index + 1],
         )
-        return
-
-    def select() -> None:
-        picked = st.session_state["automaton"].select
-        visit.selected = picked if isinstance(picked, str) and picked != visit.selected else ""
-
-    automaton_view(graph, key="automaton", selected=visit.selected, on_select=select)
-    total = f"{graph.total_states:,} states" if graph.total_states is not None else "More states than are counted"
-    shown = "all of them drawn" if graph.whole else f"{len(graph.states)} around the current one drawn"
-    dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
-    counts = f" Counts above {MOST_SHOWN} are drawn as loops." if graph.hides_counts else ""
-    st.caption(f"{total}, {shown}{dead}.{counts} Drag to pan, Ctrl + wheel to zoom.")
-    if visit.selected:
-        st.text(_selection(visit, graph))
-    with st.expander("The picture in words", type="compact"):
-        st.code(in_words(graph), language=None, height=220)
+    except (ConstraintError, ValueError) as error:  # over budget; a path that another version of the engine recorded
+        notice(f"The automaton of this trace can't be drawn here: {error}", key="no_graph", kind="warning")
+        return None
 
 
-def _selection(visit: Visit, graph: DrawnGraph) -> str:
-    kind, number = visit.selected[:1], visit.selected[1:]
-    if kind == "e" and number.isdigit() and int(number) < len(graph.edges):
-        edge = graph.edges[int(number)]
-        return f"Edge from {edge.source} to {edge.target} on {prose(edge.label)}" + (
-            ", allowed now" if edge.allowed_now else ""
-        )
-    state = next((s for s in graph.states if str(s.id) == number), None)
-    if state is None:
-        return ""
-    place = f"; part {prose(str(state.origin))}" if state.origin else ""
-    return f"State {state.id}: what remains is {prose(state.label)}{place}"
-
-
-def _selected_origins(visit: Visit, source: ConstraintSource, trace: Trace, step: Step) -> tuple[Origin, ...]:
-    """The part of a selected state, else those that speak at the step."""
-    graph = drawn(source, trace.text[: step.offset]) if visit.selected.startswith("s") else None
-    state = next((s for s in graph.states if f"s{s.id}" == visit.selected), None) if graph else None
-    return (state.origin,) if state and state.origin else step.origins
-
-
-def _source(visit: Visit, trace: Trace, step: Step) -> None:
+def _source(trace: Trace, speaking: tuple[Origin, ...], masking: tuple[Origin, ...]) -> None:
     source = trace.spec.constraint
     if source is None or isinstance(compiled(source), ConstraintError):
         return
     known = places(source)
-    origins = _selected_origins(visit, source, trace, step)
-    schema_text(source.text, spans_of(origins, known), spans_of(step.argmax_origins, known), key="source")
+    schema_text(source.text, spans_of(speaking, known), spans_of(masking, known), key="source")
 
 
-def _distribution(visit: Visit, trace: Trace, step: Step, model: Model | None) -> None:
-    takes = model is not None and not visit.busy and speaks(trace, model)
-    on_take = _takes(visit, model, "distribution") if model is not None else lambda: None
-    sampler = trace.spec.sampler
-    drawn_with = sampler.temperature not in (0.0, 1.0) or sampler.top_k > 0 or sampler.top_p < 1
-    distribution(
-        step, vocabulary_size=trace.vocabulary_size, drawn=drawn_with, takes=takes, key="distribution", on_take=on_take
-    )
-
-
-def _search(visit: Visit, trace: Trace, step: Step, model: Model | None) -> None:
-    if model is None:
-        st.caption("Searching the vocabulary needs the model.")
-        return
-    text = st.text_input(
-        "Find any token of the vocabulary", key="search", placeholder='for example ", or ␣the', persist_state="session"
-    )
-    if text:
-        found = list(_matches(text[:100], trace, step, model))
-        found_tokens(
-            found,
-            step=step.index,
-            takes=not visit.busy and speaks(trace, model),
-            key="found",
-            on_take=_takes(visit, model, "found"),
-        )
-
-
-def _matches(text: str, trace: Trace, step: Step, model: Model) -> Iterator[Found]:
-    vocabulary = model.vocabulary
-    wanted = text.translate(_BACK).encode(errors="replace")
-    hits = [i for i, token in enumerate(vocabulary.tokens) if wanted in token]
-    hits.sort(key=lambda i: (not vocabulary.tokens[i].startswith(wanted), len(vocabulary.tokens[i])))
-    source = trace.spec.constraint
-    masker = masked(source, vocabulary) if source else None
-    if isinstance(masker, ConstraintError):
-        return
-    state = masker.constraint.advance(masker.constraint.start, trace.text[: step.offset]) if masker else None
-    for token_id in islice(hits, SEARCH_ROWS):
-        token = vocabulary.tokens[token_id]
-        if masker is None or state is None:
-            yield Found(token_id, token, True)
-            continue
-        why = masker.explain(state, token_id)
-        reason = f"{why.reason}; {', '.join(map(str, why.origins[:2]))} wants {why.expected[0]}"
-        yield Found(token_id, token, why.allowed, "" if why.allowed else reason)
-
-
-def heading(visit: Visit) -> None:
+def heading(visit: Visit, model: Model | None) -> None:
     """What is shown: the run, whether it is live, and the link to it."""
     run = visit.run
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -312,7 +232,7 @@ def heading(visit: Visit) -> None:
                 "Recorded trace",
                 icon=":material/history:",
                 color="orange",
-                help=f"Made earlier with {prose(run.trace.model)} and shipped with Maskscope",
+                help=f"Made earlier with {prose(run.trace.model)}: shipped with Maskscope, or opened from a file",
             )
         else:
             st.badge("Live", icon=":material/bolt:", color="green")
@@ -320,9 +240,4 @@ def heading(visit: Visit) -> None:
             label, icon, colour = _FINISH[run.trace.finish]
             st.badge(label, icon=icon, color=colour)
         st.caption(f"run {run.trace.run_id}")
-        with st.popover("Link", icon=":material/link:", type="tertiary"):
-            st.caption("Opens this run at this step on any Maskscope with this model.")
-            base = (st.context.url or "").partition("?")[0]
-            st.code(
-                f"{base}?{_link.PARAMETER}={_link.pack(run.trace.spec, visit.position)}", language=None, wrap_lines=True
-            )
+        carry(visit, run.trace, model)

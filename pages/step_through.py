@@ -106,7 +106,7 @@ def view() -> None:
         st.rerun()
     model = loading().model
     with st.container():
-        heading(visit)
+        heading(visit, model)
     viewer(visit, model, restart)
 
 

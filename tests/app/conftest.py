@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,26 @@ END = 256 + len(MERGED)
 VOCABULARY = Vocabulary.from_tokens([*(bytes([b]) for b in range(256)), *MERGED, b"<end>"], end_ids=[END])
 
 
+class LongestMatch:
+    """A tokenizer's own way to write a text: the longest token first."""
+
+    def encode(self, data: bytes) -> tuple[int, ...] | None:
+        ids: list[int] = []
+        while data:
+            longest = max((token for token in VOCABULARY.tokens if token and data.startswith(token)), key=len)
+            ids.append(VOCABULARY.tokens.index(longest))
+            data = data[len(longest) :]
+        return tuple(ids)
+
+    def encode_many(self, texts: Iterable[bytes]) -> list[tuple[int, ...] | None]:
+        return [self.encode(data) for data in texts]
+
+
 class PageModel(FakeModel):
     """A fake with what the pages ask for besides; it would rather end than go on, so that runs are short."""
 
     name, device = "fake", "cpu"
+    canonical = LongestMatch()
 
     def prompt_text(self, prompt: str, chat_template: bool) -> str:
         return f"<user>{prompt}</user>" if chat_template else prompt

@@ -224,6 +224,6 @@ def test_a_trace_of_another_vocabulary_offers_no_branches() -> None:
     at = opened()
     visit = at.session_state["visit"]
     assert visit.run.recorded
-    assert not sent(at, "distribution")[0]["takes"]
+    assert not sent(at, "walk")[0]["takes"]
     visit.take(0, 65, pages._model.loading().model, lambda spec: None)
     assert "another model" in visit.problem
