@@ -118,6 +118,7 @@ class Distances:
                 bounds = self._bounds_after(state)
                 if hides_owed == self.automaton.arena.hides_owed:
                     return bounds
+                self._remembered.clear()
 
     def plan(self, state: int) -> tuple[int, ...]:
         """Few tokens that complete the state: those of a shortest text, or if that takes fewer, one and then those."""
