@@ -23,7 +23,11 @@ from engine.grammar.sources import compile_source
 
 if TYPE_CHECKING:
     from engine.analysis.compare import compare as compare
+    from engine.analysis.conditional import conditional as conditional
     from engine.analysis.lint import lint as lint
+    from engine.analysis.token_paths import token_paths as token_paths
+    from engine.analysis.two_calls import generate_then_convert as generate_then_convert
+    from engine.decoding.beam import beam_search as beam_search
     from engine.decoding.decoder import Decoder as Decoder
     from engine.decoding.records import RunSpec as RunSpec
     from engine.masking.masker import Masker as Masker
@@ -35,9 +39,13 @@ _LATER = {
     "Masker": "engine.masking.masker",
     "RunSpec": "engine.decoding.records",
     "Vocabulary": "engine.vocabulary.vocabulary",
+    "beam_search": "engine.decoding.beam",
     "compare": "engine.analysis.compare",
+    "conditional": "engine.analysis.conditional",
+    "generate_then_convert": "engine.analysis.two_calls",
     "lint": "engine.analysis.lint",
     "load_model": "engine.model.load",
+    "token_paths": "engine.analysis.token_paths",
 }
 
 __all__ = [
