@@ -1,0 +1,105 @@
+"""Questions that take a while: each is worked on in a thread, so that a page is drawn meanwhile and no other waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import streamlit as st
+
+from pages._session import Worker
+
+PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
+LOOK = 0.5  # seconds between two looks at a question under way
+
+T = TypeVar("T")
+
+
+@dataclass
+class Progress:
+    """What the thread says while it works: how far it is, in words and as a part; `stopped` asks it to end."""
+
+    stopped: Callable[[], bool]
+    words: str = ""
+    share: float = 0.0
+
+    def say(self, words: str, share: float) -> None:
+        self.words, self.share = words, min(1.0, max(0.0, share))
+
+
+@dataclass
+class Question(Generic[T]):
+    """One question at a time; asked another, the one before is given up.
+
+    `answer` None while there is none yet, `problem` why there will be none.
+    """
+
+    key: Hashable = None
+    answer: T | None = None
+    progress: Progress | None = None
+    worker: Worker | None = field(default=None, repr=False)
+
+    def ask(self, key: Hashable, work: Callable[[Progress], T], patience: float = PATIENCE) -> T | None:
+        """The answer to `key`, which `work` finds; None if it is not there yet."""
+        if self.worker is None or key != self.key:
+            self.give_up()
+            self.key, self.answer = key, None
+            self._start(work, patience)
+        self._settle()
+        return self.answer
+
+    def _start(self, work: Callable[[Progress], T], patience: float) -> None:
+        said = Progress(lambda: False)
+
+        def run(stopped: Callable[[], bool]) -> Callable[[], None]:
+            said.stopped = stopped
+            answer = work(said)
+            return lambda: setattr(self, "answer", answer)
+
+        self.progress = said
+        self.worker = Worker(run)
+        self.worker.wait(patience)
+
+    def _settle(self) -> None:
+        if self.worker is not None and not self.worker.busy and self.worker.then is not None:
+            self.worker.then()
+            self.worker.then = None
+
+    @property
+    def busy(self) -> bool:
+        return self.worker is not None and self.worker.busy
+
+    @property
+    def problem(self) -> str:
+        return self.worker.problem if self.worker is not None and not self.worker.busy else ""
+
+    def give_up(self) -> None:
+        """Ask the thread to stop; what it finds is thrown away."""
+        if self.worker is not None:
+            self.worker.cancel()
+
+    def cancel(self) -> None:
+        """Stop at once, keeping what the work itself returns when stopped."""
+        if self.worker is not None:
+            self.worker.cancel()
+            self.worker.wait(PATIENCE)
+
+
+def follow(questions: list[Question[object]], key: str) -> None:
+    """While a question is under way: how far it is, and the page again once it is answered."""
+    waiting = [question for question in questions if question.busy]
+    if not waiting:
+        return
+
+    def look() -> None:
+        under_way = next((q for q in waiting if q.busy), None)
+        if under_way is None or any(not q.busy for q in waiting):
+            st.rerun()
+        progress = under_way.progress
+        if progress is not None and progress.words:
+            st.progress(progress.share, text=progress.words)
+        else:
+            st.caption("Working …")
+
+    st.fragment(look, run_every=LOOK, key=key)()
