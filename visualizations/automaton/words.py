@@ -44,7 +44,8 @@ def caption(view: View) -> str:
     if view.rule is not None:
         drawn = next((rule_name(prose(r.name)) for r in view.rules if r.number == view.rule), "")
         whose = f"Rule {drawn}, one of {len(view.rules)}: "
-    total = "too many states to count at once" if graph.total_states is None else f"{graph.total_states:,} states"
+    known = f"more than {sum(view.owned.values()):,} states"
+    total = known if graph.total_states is None else f"{graph.total_states:,} states"
     shown = "all drawn" if graph.whole else f"{len(graph.states)} around state {graph.middle} drawn"
     dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
     read = f" The text can be read in {view.readings} ways; one is shown." if view.readings > 1 else ""

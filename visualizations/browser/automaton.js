@@ -96,6 +96,7 @@ function steer(svg, layer, data, view, hint) {
     view.k = Math.min(1, Math.max(0.8, Math.min(w / (right - left), h / (bottom - top))))
     const inside = (low, high, at, room) => Math.min(Math.max((room - (high + low) * view.k) / 2, 60 - at * view.k), room - 60 - at * view.k)
     view.x = (right - left) * view.k > w ? w * 0.35 - s.x * view.k : inside(left, right, s.x, w)
+    view.x = Math.min(30, Math.max(view.x, w - 20 - data.width * view.k)) // no empty room beside a picture that is cut
     view.y = data.height * view.k < h - 30 ? (h - data.height * view.k) / 2 : inside(top, bottom, s.y, h)
     show()
   }
