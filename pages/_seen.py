@@ -170,7 +170,7 @@ def notes(trace: Trace, step: Step) -> str:
         lines.append(f"The policy {trace.spec.policy} would leave nothing here: it is put aside for this step.")
     if step.narrowed:
         by = narrowed_by(trace)
-        lines.append(f"{by[0].upper()}{by[1:]} takes away {step.narrowed:,} tokens that the mask allows.")
+        lines.append(f"{by[0].upper()}{by[1:]} takes away {step.narrowed:,} of the tokens that the mask allows.")
     if step.to_end is not None:
         exact = "" if step.to_end_exact else "at most "
         left = trace.spec.max_tokens - step.index

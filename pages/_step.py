@@ -29,6 +29,7 @@ from engine.decoding.sampler import Distributions
 from engine.errors import ConstraintError, Origin
 from engine.grammar.free_text import any_bytes
 from engine.masking import Masker
+from engine.masking.terminals import Aligned
 from engine.vocabulary import Vocabulary
 from pages._asked import asked, question
 from pages._constraints import compiled, masked, said
@@ -50,6 +51,7 @@ RETOKENISED = 600  # tokens of a run whose cut is compared
 _BACK = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t", "␍": "\r"})
 _OFTEN = (b'"', b' "', b"{", b"}", b"[", b"]", b",", b":", b"-", b"1", b"true", b"null", b" ", b"\n")
 """Tokens one asks about often: every kind of JSON value, and what stands between them."""
+_BY_CONTENT = {Vocabulary: lambda vocabulary: vocabulary.digest}
 
 MasksOf = Callable[["Model"], Masks]
 
@@ -128,10 +130,10 @@ def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | 
     return found if isinstance(found, Masker) else None
 
 
-@st.cache_resource(show_spinner=False)
-def _free(_vocabulary: Vocabulary) -> Masker:
-    """The mask of a run without a constraint. One process has one vocabulary."""
-    return Masker(any_bytes(), _vocabulary)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_BY_CONTENT)
+def _free(vocabulary: Vocabulary) -> Masker:
+    """The mask of a run without a constraint."""
+    return Masker(any_bytes(), vocabulary)
 
 
 def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
@@ -210,10 +212,10 @@ def matches(vocabulary: Vocabulary, text: str) -> list[int]:
     return [*hits, *sorted(i for i in vocabulary.special_ids | vocabulary.end_ids if text in vocabulary.name(i))]
 
 
-@st.cache_data(show_spinner=False)
-def _often(_vocabulary: Vocabulary) -> list[int]:
-    ids = {token: i for i, token in reversed(list(enumerate(_vocabulary.tokens)))}
-    return [*(ids[token] for token in _OFTEN if token in ids), *sorted(_vocabulary.end_ids)[:1]]
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_BY_CONTENT)
+def _often(vocabulary: Vocabulary) -> tuple[int, ...]:
+    ids = {token: i for i, token in reversed(list(enumerate(vocabulary.tokens)))}
+    return (*(ids[token] for token in _OFTEN if token in ids), *sorted(vocabulary.end_ids)[:1])
 
 
 def _found(seen: Seen, token_id: int) -> Found:
@@ -318,6 +320,9 @@ def written_tokens(visit: Visit, trace: Trace, step: Step, model: Model | None) 
     if model is None or not speaks(trace, model):
         st.caption("Comparing with the tokenizer's own cut of the text needs the model.")
         return
+    if visit.busy:
+        st.caption("The tokenizer's own cut of the text is drawn when the run stands still.")
+        return
     if len(trace.steps) > RETOKENISED:
         st.caption(f"The cut of the first {RETOKENISED:,} tokens is compared.")
     steps = trace.steps[:RETOKENISED]
@@ -367,4 +372,9 @@ def _canonical(model: Model, trace: Trace, cut: Retokenised, stop: Callable[[], 
 def _bridges(read: str, _trace: Trace, _masker: Masker | None) -> frozenset[int]:
     if _masker is None or _trace.spec.constraint is None:
         return frozenset()
-    return bridging_steps(_masker, _trace)
+    return bridging_steps(_masker, _aligned(_masker), _trace)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs={Masker: id})
+def _aligned(masker: Masker) -> Aligned:
+    return Aligned(masker)

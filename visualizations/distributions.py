@@ -53,7 +53,7 @@ def distributions_table(
 
 def columns_of(sampler: Sampler, tempered: bool) -> list[tuple[str, str]]:
     """(name, label) of each column: those the sampler makes a difference for, the tempered one only if it is known."""
-    columns = [("raw", "Raw"), ("masked", "Masked"), ("renormalised", "Renormalised")]
+    columns = [("raw", "Raw"), ("masked", "Masked"), ("renormalised", "Renorm\u00adalised")]
     if sampler.temperature == 0:
         return columns
     warm, cuts = sampler.temperature != 1, _cuts(sampler)

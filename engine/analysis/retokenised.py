@@ -131,9 +131,12 @@ def recorded_log_probabilities(steps: Sequence[Step]) -> tuple[float, ...]:
     return tuple(math.log(step.raw) if step.raw > 0 else -math.inf for step in steps)
 
 
-def bridging_steps(masker: Masker, trace: Trace) -> frozenset[int]:
-    """Steps whose token crosses a boundary between two terminals of the grammar (DOMINO, arXiv 2403.06988)."""
-    constraint, aligned = masker.constraint, Aligned(masker)
+def bridging_steps(masker: Masker, aligned: Aligned, trace: Trace) -> frozenset[int]:
+    """Steps whose token crosses a boundary between two terminals of the grammar (DOMINO, arXiv 2403.06988).
+
+    `aligned`: that policy over the same masks.
+    """
+    constraint = masker.constraint
     prefix = trace.healed.prefix if trace.healed else b""
     start = constraint.after_prefix(prefix) if prefix else constraint.start
     ids = tuple(step.token_id for step in trace.steps)

@@ -25,6 +25,7 @@ from engine.decoding.records import ConstraintSource, RunSpec, Sampler
 from engine.decoding.sampler import distributions
 from engine.grammar.free_text import any_bytes
 from engine.masking import Masker
+from engine.masking.terminals import Aligned
 from engine.vocabulary import Vocabulary
 from tests.unit.fake_model import FakeCache, FakeModel
 from tests.unit.tiny_bpe import TinyModel, tiny_tokenizer
@@ -232,4 +233,4 @@ def test_bridging_steps_by_hand() -> None:
     decoder = Decoder(FakeModel(VOCABULARY), RunSpec("Say.", source, choices=choices, max_tokens=len(path)))
     list(decoder.run())
     assert [step.token for step in decoder.trace.steps] == path
-    assert bridging_steps(decoder.masker, decoder.trace) == {0, 2, 3, 4}
+    assert bridging_steps(decoder.masker, Aligned(decoder.masker), decoder.trace) == {0, 2, 3, 4}
