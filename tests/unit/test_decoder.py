@@ -252,11 +252,20 @@ def test_logits_longer_than_the_vocabulary() -> None:
     assert step.token_id < 6
 
 
+def test_logits_shorter_than_the_vocabulary() -> None:
+    run = decoder(replace(SPEC, sampler=Sampler()), model=FakeModel(VOCABULARY, lambda ids: np.arange(4.0)))
+    steps = list(run.run())
+    assert {step.token_id for step in steps} == {B}
+    assert steps[0].allowed_count == 2  # "a" and "b"; "ab" and "c" have no logit
+
+
 def test_an_empty_mask_is_an_error() -> None:
     class Nothing(Masker):
         def mask(self, state: int):  # type: ignore[no-untyped-def]
             return replace(super().mask(state), bits=np.zeros(1, dtype=np.uint32), count=0)
 
     run = Decoder(FakeModel(VOCABULARY), SPEC, masker=Nothing(TinyConstraint(LOOP), VOCABULARY))
-    with pytest.raises(DecodingError, match=r"Step 0: no token is allowed. What remains is state 0, by 0"):
+    with pytest.raises(DecodingError, match=r"Step 0: no token is allowed. What remains is state 0, by 0") as caught:
         run.step()
+    assert (caught.value.remains, caught.value.origins) == ("state 0", (Origin("0"),))
+    assert caught.value.trace == run.trace

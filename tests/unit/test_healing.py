@@ -14,7 +14,7 @@ from engine.decoding.healing import taken_back
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Trace
 from engine.decoding.trace import load_trace, save_trace
 from engine.vocabulary import Vocabulary
-from tests.unit.tiny_bpe import SPECIAL, TinyModel, tiny_tokenizer
+from tests.unit.tiny_bpe import SPECIAL, TinyModel, tiny_sentencepiece, tiny_tokenizer
 
 MERGES = [("a", "b"), ("b", "c"), ("ab", "c"), (":", "/"), (":/", "/"), ("c", ":")]
 TOKENIZER = tiny_tokenizer("abc:/ é", MERGES)
@@ -23,8 +23,11 @@ IDS = {MODEL.vocabulary.name(token_id): token_id for token_id in range(MODEL.voc
 WARM = Sampler(temperature=2.0, seed=1)
 
 
-def healed_run(spec: RunSpec) -> Trace:
-    run = Decoder(MODEL, spec)
+SENTENCEPIECE = TinyModel(tiny_sentencepiece("abc:/ ", [*MERGES, (" ", "a"), (" a", "b"), (" ", ":")]))
+
+
+def healed_run(model: TinyModel, spec: RunSpec) -> Trace:
+    run = Decoder(model, spec)
     list(run.run())
     return run.trace
 
@@ -57,19 +60,22 @@ def test_one_token_is_left_to_read() -> None:
     assert taken_back([IDS[":"]], MODEL.vocabulary, "auto") == 0
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(
+    model=st.sampled_from([MODEL, SENTENCEPIECE]),
     prompt=st.text("abc:/ é", min_size=1, max_size=12).filter(str.strip),
     healing=st.integers(0, 14) | st.just("auto"),
     pattern=st.sampled_from([None, "[abc:/]*", "(//|bc|:)?a{2}é", "/{2}b"]),
     seed=st.integers(0, 99),
 )
-def test_the_prompts_bytes_stay(prompt: str, healing: int, pattern: str | None, seed: int) -> None:
+def test_the_prompts_bytes_stay(model: TinyModel, prompt: str, healing: int, pattern: str | None, seed: int) -> None:
     source = pattern and ConstraintSource("regex", pattern)
     spec = RunSpec(prompt, source, False, replace(WARM, seed=seed), 40, healing=healing)
-    trace = healed_run(spec)
-    assert spelled(trace).startswith(prompt.encode())
-    assert spelled(trace) == prompt.encode() + trace.text
+    trace = healed_run(model, spec)
+    read = b"".join(model.vocabulary.tokens[token_id] for token_id in model.encode(prompt, False))
+    assert read.removeprefix(b" ") == prompt.encode().removeprefix(b" "), "the prompt, the dummy prefix aside"
+    assert spelled(trace).startswith(read)
+    assert spelled(trace) == read + trace.text
     if trace.healed is not None:
         assert b"".join(token for _, token in trace.healed.removed) == trace.healed.prefix
         written = b""
@@ -79,7 +85,7 @@ def test_the_prompts_bytes_stay(prompt: str, healing: int, pattern: str | None, 
             assert step.offset == len(written)
             written += step.token
     if source is not None and trace.finish == "complete":
-        assert Decoder(MODEL, replace(spec, healing=0)).masker.constraint.check(trace.text).kind == "accepted"
+        assert Decoder(model, replace(spec, healing=0)).masker.constraint.check(trace.text).kind == "accepted"
 
 
 def test_a_token_may_reach_beyond_the_prompt() -> None:

@@ -29,6 +29,22 @@ def tiny_tokenizer(characters: str, merges: Sequence[tuple[str, str]]) -> PreTra
     return tokenizer
 
 
+def tiny_sentencepiece(characters: str, merges: Sequence[tuple[str, str]]) -> PreTrainedTokenizerFast:
+    """The same as SentencePiece has it: a space before every text, and bytes for what has no piece."""
+    pieces = ["<unk>", "\u2581", *(f"<0x{byte:02X}>" for byte in range(256)), *characters.replace(" ", "")]
+    written = [tuple(part.replace(" ", "\u2581") for part in merge) for merge in merges]
+    pieces += ["".join(merge) for merge in written]
+    vocabulary = {piece: place for place, piece in enumerate(dict.fromkeys(pieces))}
+    backend = Tokenizer(BPE(vocab=vocabulary, merges=written, byte_fallback=True, unk_token="<unk>"))
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always", split=False)
+    backend.decoder = decoders.Sequence(
+        [decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token=END, unk_token="<unk>")
+    tokenizer.add_special_tokens({"additional_special_tokens": [SPECIAL]})
+    return tokenizer
+
+
 class TinyModel(FakeModel):
     """A fake model whose prompts are read by a tokenizer; with `chat_template` they end in a special token."""
 
