@@ -116,6 +116,7 @@ class Layer {
       span.classList.add("heat")
       span.style.setProperty("--value", inner.start >= this.starts[i] ? inner.value : inner.value / 2)
     }
+    if (marks.some(m => m.kind === "error" && m.end - m.start <= 2)) span.classList.add("point")
     span.marks = marks
     return span
   }

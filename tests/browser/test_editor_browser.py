@@ -221,6 +221,7 @@ def test_a_click_reports_the_part(page: Any) -> None:
     marked = page.locator(".layer .m.selected")
     marked.first.wait_for(timeout=WAIT)
     assert "".join(marked.all_inner_texts()) == '"name": {"type": "string"}'
+    assert page.locator(".hint").inner_text() == "The part that is selected"
 
 
 def place(page: Any, text: str) -> dict[str, float]:
