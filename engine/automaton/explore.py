@@ -7,11 +7,12 @@ constraint is shown a rule at a time, with the stack of the rules that were ente
 from __future__ import annotations
 
 import time
+from functools import partial
 from weakref import WeakKeyDictionary
 
 from engine.automaton.edges import ByteMachine
 from engine.automaton.explorer import MOST_DRAWN, MOST_EDGES, TIME_TO_COUNT, Explorer, Known
-from engine.automaton.picture import Canvas, DrawnEdge, DrawnGraph, DrawnState, Marks
+from engine.automaton.picture import Canvas, DrawnEdge, DrawnGraph, DrawnState, Marks, label_of
 from engine.automaton.terms import ALL_BYTES
 from engine.automaton.view import StateTable, View
 from engine.constraint import Constraint
@@ -71,7 +72,8 @@ def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnG
         if known.frontier or sum(len(machine.edges(state)) for state in known.states) > MOST_EDGES:
             return None
         marks = Marks(machine.start, [], None, 0)
-        canvas = Canvas(machine, lambda state: None, marks, frozenset(known.states), known.into)
+        label = partial(label_of, machine)
+        canvas = Canvas(machine, lambda state: None, label, marks, frozenset(known.states), known.into)
         return canvas.graph(list(known.states), len(known.states), whole=True)
 
 

@@ -155,7 +155,7 @@ class Explorer:
     def _graph(self, known: Known, marks: Marks, around: int | None, max_nodes: int) -> DrawnGraph:
         is_known = around is not None and (around in known.states or around in marks.walked)
         stops = _landings(self.machine, known) | ({around} if around is not None and is_known else set())
-        canvas = Canvas(self.machine, self._owner, marks, frozenset(stops), known.into)
+        canvas = Canvas(self.machine, self._owner, self._label, marks, frozenset(stops), known.into)
         total = None if known.frontier else len(known.states)
         hides = self.automaton.arena.hides_counts
         here = marks.waiting if marks.current is None else marks.current

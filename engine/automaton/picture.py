@@ -94,20 +94,26 @@ class Marks:
 
 
 class Canvas:
-    """Draws pictures of one machine. `stops`: states that no chain passes over; `into`: known states before a state."""
+    """Draws pictures of one machine.
+
+    `owner`, `label`: who speaks in a state and what remains there. `stops`: states that no chain passes over. `into`:
+    known states before a state.
+    """
 
     def __init__(
         self,
         machine: Machine,
         owner: Callable[[int], Origin | None],
+        label: Callable[[int], str],
         marks: Marks,
         stops: frozenset[int],
         into: Mapping[int, Sequence[int]],
     ) -> None:
         self.machine = machine
         self.owner = owner
+        self.label = label
         self.marks = marks
-        self.stops = stops | {state for state in (marks.current, marks.waiting) if state is not None}
+        self.stops = stops | {state for state in (marks.start, marks.current, marks.waiting) if state is not None}
         self.into = into
         self.walked = [s for s in marks.walked if s == marks.current or not is_inside(machine, s)]
 
@@ -173,7 +179,7 @@ class Canvas:
         marks = self.marks
         return DrawnState(
             state,
-            label_of(self.machine, state),
+            self.label(state),
             self.machine.is_accepting(state),
             self.owner(state),
             state == marks.current,

@@ -20,6 +20,7 @@ from engine.examples import EXAMPLES, example
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.regex.compile import compile_regex
 from engine.grammar.sources import compile_source
+from engine.shipped import shipped_names, shipped_trace
 
 RECURSIVE = {
     "Family tree": b'{"name": "x", "child": {"name": "y"}}',
@@ -166,6 +167,14 @@ def test_the_path_is_marked_and_nothing_else() -> None:
     assert [p.state for p in view.passed][-1] == view.current
 
 
+@pytest.mark.parametrize("path", [b"", b"a", b"abc"])
+def test_the_way_from_the_start_is_drawn(path: bytes) -> None:
+    graph = of_regex("abcd(e|f)g", path).graph
+    assert [s.id for s in graph.states if s.start] == [graph.states[0].id]
+    labels_of_path = "".join(e.label for e in graph.edges if e.on_path)
+    assert labels_of_path == path.decode()
+
+
 def test_only_edges_that_a_token_begins_along_are_allowed() -> None:
     view = look(compile_regex("a1|b2|c3"), b"", open_bytes=1 << ord("b"))
     assert {e.label for e in view.graph.edges if e.allowed_now} == {"b2"}
@@ -175,6 +184,26 @@ def test_dead_ends_are_hidden_and_counted() -> None:
     graph = draw(compile_regex("a(?=b)[bc]|d(?=e)f|x"), b"")
     assert {e.label for e in graph.edges} == {"ab", "x"}
     assert graph.hidden_dead > 0
+
+
+@pytest.mark.parametrize("name", shipped_names())
+def test_the_path_drawn_leads_from_the_start_to_the_current_state(name: str) -> None:
+    constraint, trace = compile_source(example(name).constraint), shipped_trace(name)
+    for step in trace.steps:
+        view = look(constraint, trace.text[: step.offset])
+        start = [s.id for s in view.graph.states if s.start]
+        if not view.graph.whole or not any(s.id == view.current for s in view.graph.states):
+            continue
+        reached, taken = set(start), [e for e in view.graph.edges if e.on_path]
+        while more := {e.target for e in taken if e.source in reached} - reached:
+            reached |= more
+        assert view.current in reached, trace.text[: step.offset]
+
+
+def test_a_deep_stack_is_read_in_time() -> None:
+    view = look(CONSTRAINTS["Nested list"], b"[" * 2_000)
+    assert len(view.frames) == 2_000
+    assert view.passed[-1].depth == 1_999
 
 
 # Sizes.

@@ -29,6 +29,10 @@ _tape = register("automaton_tape")
 _outline = register("automaton_outline")
 _table = register("automaton_states")
 
+FIRST_FRAMES = 3
+LAST_FRAMES = 30
+"""Rules of a deep stack that are shown."""
+
 MOST_CELLS = 400
 """Characters of the tape; of a longer text the last."""
 
@@ -160,6 +164,8 @@ def _segment(segment: Segment) -> dict[str, Any]:
 
 
 def _stack_data(view: View) -> dict[str, Any]:
+    hidden = max(0, len(view.frames) - FIRST_FRAMES - LAST_FRAMES)
+    shown = (*view.frames[:FIRST_FRAMES], *view.frames[FIRST_FRAMES + hidden :])
     frames = [
         {
             "rule": frame.rule,
@@ -168,13 +174,13 @@ def _stack_data(view: View) -> dict[str, Any]:
             "state": frame.state,
             "passing": frame.passing,
         }
-        for frame in view.frames
+        for frame in shown
     ]
     rules = [
         {"number": rule.number, "name": prose(rule_name(rule.name)) + (" (terminal)" if rule.terminal else "")}
         for rule in view.rules
     ]
-    return {"frames": frames, "rules": rules, "shown": view.rule}
+    return {"frames": frames, "rules": rules, "shown": view.rule, "hidden": hidden, "first": FIRST_FRAMES}
 
 
 def _state_of(selected: str) -> int | None:

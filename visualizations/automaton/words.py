@@ -7,6 +7,9 @@ from engine.automaton.forms import MOST_SHOWN
 from visualizations.automaton.dot import rule_name
 from visualizations.tokens import prose
 
+MOST_FRAMES = 50
+"""Rules of a deep stack that are named."""
+
 
 def in_words(graph: DrawnGraph) -> str:
     """A picture as text: where we are, what can come, the way here, every edge."""
@@ -33,6 +36,8 @@ def view_in_words(view: View) -> str:
     if not view.frames:
         return in_words(view.graph)
     stack = [f"  {depth}. {rule_name(prose(f.name))} at state {f.state}" for depth, f in enumerate(view.frames)]
+    if len(stack) > MOST_FRAMES:
+        stack = [f"  … {len(stack) - MOST_FRAMES} more", *stack[-MOST_FRAMES:]]
     drawn = next((rule_name(prose(r.name)) for r in view.rules if r.number == view.rule), "")
     return "\n".join(["Stack of rules, outermost first:", *stack, f"Drawn: {drawn}", in_words(view.graph)])
 

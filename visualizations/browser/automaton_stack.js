@@ -17,7 +17,7 @@ function draw(component) {
   }
   for (let i = 0; i <= last; i++) {
     let end = i
-    while (data.frames[end].passing || (i > 1 && end > i && end < last - 4)) end++
+    while (end !== data.first && data.frames[end].passing || (i > 1 && end > i && end < last - 4)) end++
     if (end > i + 1 && !open.has(parentElement)) {
       const more = el("button", "crumb fold", `… ${end - i}`)
       more.title = `${end - i} rules: ` + data.frames.slice(i, end).map(f => f.name).join(" › ")
@@ -26,6 +26,7 @@ function draw(component) {
       i = end
     }
     add(crumb(data.frames[i], i))
+    if (data.hidden && i === data.first - 1) add(el("span", "muted", `… ${data.hidden.toLocaleString("en")} more`))
   }
   const label = el("label", "rules", "Rule "), choice = el("select")
   for (const rule of data.rules) {
