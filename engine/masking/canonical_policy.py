@@ -25,6 +25,11 @@ from engine.vocabulary import Canonical, Vocabulary
 Bools = NDArray[np.bool_]
 Ids = tuple[int, ...]
 
+LETTER, DIGIT, SPACE, OTHER = range(4)
+"""Kinds of characters that tokenizers tell apart when they cut text into words."""
+
+APOSTROPHES = "'\u2019"
+
 WINDOW = 8
 """Tokens compared at most, the next one aside."""
 
@@ -32,10 +37,11 @@ WINDOWS = 64
 """Windows whose comparisons are remembered, two bool (size,) each."""
 
 VOCABULARIES = 4
-"""Vocabularies of which it is remembered which tokens are canonical by themselves."""
+"""Vocabularies of which it is remembered which tokens are canonical by themselves, and in which order they stand."""
 
-PROBES = ("\U000f0000".encode(), b"a", b"\n")
-"""What may follow white space: a character that nothing merges with, a letter, a line break."""
+PROBES = ("\U000f0000".encode(), b"a", b"\n", b"\n\n", b"\r")
+"""What may follow white space: a character that nothing merges with, a letter, line breaks (some tokenizers take white
+space before these for one word)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,14 +71,15 @@ class CanonicalOnly:
     An end token stays only where the text is canonical as it stands. What the constraint demands next is not looked at,
     so nothing may be left one token later (after `"` where only `:` may follow, and the tokenizer writes `":`).
 
-    Encoded are only tokens with which a token of the vocabulary could cross the join, and all after white space: any
-    other one is canonical there if it is by itself.
+    Encoded are only tokens with which a token of the vocabulary could cross the join, or where words may be cut in
+    another way than in the two parts: after white space or an apostrophe, between two digits, between two marks of
+    punctuation. Any other token is canonical there if it is by itself.
     """
 
     def __init__(self, masker: Masker, canonical: Canonical) -> None:
         self._vocabulary = masker.vocabulary
         self._canonical = canonical
-        self._joins = _Joins(masker.vocabulary)
+        self._joins = _joins(masker.vocabulary)
         self._known: OrderedDict[Ids, tuple[Bools, Bools]] = OrderedDict()
         self._encodings = 0
         self._seconds = 0.0
@@ -126,10 +133,8 @@ class CanonicalOnly:
         data = self._spell(window)
         if not window:
             settled = np.ones(self._vocabulary.size, dtype=np.bool_)
-        elif _ends_in_space(data) or _ends_inside(data):
-            settled = np.zeros(self._vocabulary.size, dtype=np.bool_)
         else:
-            settled = ~self._joins.crossed(data)
+            settled = ~(self._joins.crossed(data) | self._joins.cut_anew(data))
         return settled, settled & _alone(self._vocabulary, self._canonical)
 
     def _encode(self, texts: Sequence[bytes]) -> list[Ids | None]:
@@ -147,6 +152,7 @@ class _Joins:
         self._ids = vocabulary.trie.token_ids  # the trie stands in pre-order
         self._spelled = [vocabulary.tokens[token_id] for token_id in self._ids.tolist()]
         self._size = vocabulary.size
+        self._first = np.array([_kind(token.decode(errors="replace")[:1]) for token in vocabulary.tokens])
         self._longest = vocabulary.longest
 
     def crossed(self, data: bytes) -> Bools:
@@ -156,6 +162,14 @@ class _Joins:
             low, high = self._range(rest)
             found[self._ids[low:high]] = True
         return found
+
+    def cut_anew(self, data: bytes) -> Bools:
+        """Bool (size,): tokens with which the end of `data` may be cut into other words than by itself."""
+        last = data.decode(errors="replace")[-1:]
+        kind = _kind(last)
+        if _ends_inside(data) or kind == SPACE or last in APOSTROPHES:
+            return np.ones(self._size, dtype=np.bool_)
+        return np.asarray(self._first == kind) if kind != LETTER else np.zeros(self._size, dtype=np.bool_)
 
     def _rests(self, data: bytes) -> set[bytes]:
         rests: set[bytes] = set()
@@ -173,6 +187,11 @@ class _Joins:
         """Where in the order the tokens stand that begin so."""
         low = bisect_left(self._spelled, beginning)
         return low, bisect_left(self._spelled, beginning + b"\xff" * self._longest, low)
+
+
+@lru_cache(maxsize=VOCABULARIES)
+def _joins(vocabulary: Vocabulary) -> _Joins:
+    return _Joins(vocabulary)
 
 
 @lru_cache(maxsize=VOCABULARIES)
@@ -194,6 +213,12 @@ def _stay(encode: Callable[[Sequence[bytes]], list[Ids | None]], texts: Mapping[
         encoded = encode([texts[ids] + probe for ids in open_ended])
         stay |= {ids for ids, own in zip(open_ended, encoded, strict=True) if own and own[: len(ids)] == ids}
     return [ids in stay for ids in texts]
+
+
+def _kind(character: str) -> int:
+    if character.isspace():
+        return SPACE
+    return LETTER if character.isalpha() else DIGIT if character.isnumeric() else OTHER
 
 
 def _ends_in_space(data: bytes) -> bool:

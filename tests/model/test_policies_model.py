@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from engine import Masker, compile_json_schema
+from engine import Masker, compile_json_schema, compile_regex
 from engine.constraint import Constraint
 from engine.decoding.decoder import Decoder
 from engine.decoding.records import Policy
@@ -72,6 +73,20 @@ def test_canonical_keeps_the_canonical_path(model: Model, masker: Masker) -> Non
         assert policy.narrow(masker.mask(place.state).to_bool(), place)[token_id]
     assert 0 < policy.work.encodings < len(ids) * model.vocabulary.size / 3
     assert policy.work.seconds > 0
+
+
+@pytest.mark.parametrize("text", ["x = f(a)", "the  quick brown fo", '{"a": [1, 2, {"b": "don\'t'])
+def test_canonical_by_windows_and_joins_is_canonical_by_whole_texts(model: Model, text: str) -> None:
+    constraint = compile_regex("(?s:.*)")
+    masker = Masker(constraint, model.vocabulary)
+    place = place_after(constraint, ids_of(model, text.encode()), text.encode())
+    allowed = masker.mask(place.state).to_bool()
+    kept = CanonicalOnly(masker, model.canonical).narrow(allowed, place)
+    for token_id in np.flatnonzero(allowed)[::29].tolist():
+        token = model.vocabulary.tokens[token_id]
+        if token.decode(errors="ignore").encode() == token and token and not token[-1:].isspace():
+            own = model.canonical.encode(text.encode() + token)
+            assert kept[token_id] == (own == (*place.tokens, token_id)), token
 
 
 def test_canonical_forbids_what_the_tokenizer_would_join(model: Model, masker: Masker) -> None:

@@ -168,7 +168,7 @@ def test_json_against_a_tokenisation_into_terminals(
     assert within == {token for token in bridging if in_one_terminal(before + token, len(before))}
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 @given(schemas(), st.data())
 def test_a_schema_has_the_same_terminals_after_a_delimiter(schema: object, data: st.DataObject) -> None:
     try:

@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import pre_tokenizers
+from tokenizers import Regex, pre_tokenizers
 
 from engine import compile_regex
 from engine.masking import Masker, Place
@@ -18,14 +18,27 @@ from tests.unit.tiny_bpe import tiny_tokenizer
 APART = chr(0xF0000)
 CHARACTERS = "ab '\n1é" + APART
 MERGES = [("a", "b"), (" ", "a"), ("b", "a"), (" ", " "), ("ab", "a"), (" ", "b"), ("\n", "\n"), ("'", "a"), ("1", "1")]
-MERGES += [(" ", "\n"), (" a", "b"), ("b", " "), ("a", "'")]
-WORDS = {"none": None, "GPT-2": pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)}
+MERGES += [(" ", "\n"), (" a", "b"), ("b", " "), ("a", "'"), ("11", "1"), ("\n", " "), ("'", "\n"), (" ", "'")]
+LLAMA_3 = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+"
+    r"|\s+(?!\S)|\s+"
+)
+WORDS = {
+    "one word": pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+    "GPT-2": pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True),
+    "Llama 3": pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(LLAMA_3), "isolated"),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
+    ),
+}
+"""How text is cut into words before merging."""
 
 
 def tokenizer_with(words: str) -> tuple[Canonical, Vocabulary]:
     tokenizer = tiny_tokenizer(CHARACTERS, MERGES)
-    if (cut := WORDS[words]) is not None:
-        tokenizer.backend_tokenizer.pre_tokenizer = cut
+    tokenizer.backend_tokenizer.pre_tokenizer = WORDS[words]
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     return Canonical(tokenizer, vocabulary), vocabulary
 
@@ -48,9 +61,6 @@ class Policy:
 
     def spell(self, ids: tuple[int, ...]) -> bytes:
         return b"".join(self.vocabulary.tokens[token_id] for token_id in ids)
-
-    def ids(self, *tokens: str) -> tuple[int, ...]:
-        return tuple(self.vocabulary.tokens.index(token.encode()) for token in tokens)
 
 
 COMPLETIONS = ["".join(chars) for length in range(3) for chars in product(CHARACTERS, repeat=length)]
