@@ -166,9 +166,10 @@ class ConstrainedLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
 def _vocabulary(tokenizer: Any, eos_token_id: int | Iterable[int] | None) -> Vocabulary:
     """The tokens, of which exactly those end a text at which `generate` stops."""
-    ends = None if eos_token_id is None else {eos_token_id} if isinstance(eos_token_id, int) else set(eos_token_id)
-    found = tokenizer if isinstance(tokenizer, Vocabulary) else Vocabulary.from_tokenizer(tokenizer, ends or ())
-    if ends is None or ends == found.end_ids:
+    given = [eos_token_id] if isinstance(eos_token_id, int) else () if eos_token_id is None else eos_token_id
+    ends = {int(token_id) for token_id in given}
+    found = tokenizer if isinstance(tokenizer, Vocabulary) else Vocabulary.from_tokenizer(tokenizer, ends)
+    if eos_token_id is None or ends == found.end_ids:
         return found
     if outside := [token_id for token_id in ends if not 0 <= token_id < found.size]:
         raise ValueError(f"eos_token_id {min(outside)} is no token of the tokenizer; it has {found.size}.")
