@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,6 +17,7 @@ from engine.grammar.locate import Located
 from engine.masking import Masker
 from pages import _settings
 from pages._constraints import located, masked, said
+from pages._debug_kept import Kept, turn
 from pages._model import loading
 from pages._session import Worker
 from visualizations.editor import Language
@@ -45,31 +44,10 @@ LANGUAGES: dict[str, Language] = {
 Asked = tuple[RunSpec, int]
 
 
-class Kept:
-    """Finished results by what was asked, the latest used; shared by all visitors, as one draw is like another."""
-
-    def __init__(self) -> None:
-        self._found: OrderedDict[Asked, Fights] = OrderedDict()
-        self._lock = threading.Lock()
-        self.turn = threading.Lock()  # one visitor's runs at a time: they keep every core busy
-
-    def get(self, asked: Asked) -> Fights | None:
-        with self._lock:
-            if asked in self._found:
-                self._found.move_to_end(asked)
-            return self._found.get(asked)
-
-    def put(self, asked: Asked, found: Fights) -> None:
-        with self._lock:
-            self._found[asked] = found
-            if len(self._found) > KEPT:
-                self._found.popitem(last=False)
-
-
 @st.cache_resource(show_spinner=False)
-def kept() -> Kept:
+def kept() -> Kept[Asked, Fights]:
     """The one store of results."""
-    return Kept()
+    return Kept(KEPT)
 
 
 @dataclass
@@ -101,23 +79,22 @@ class Sampling:
 
     def _sample(self, asked: Asked, model: Model, masker: Masker, stopped: Callable[[], bool]) -> None:
         self.waiting = True
-        while not kept().turn.acquire(timeout=0.1):
-            if stopped():
-                return
-        self.waiting = False
-        try:
-            spec, samples = asked
+        with turn(stopped) as mine:
+            self.waiting = False
+            if mine:
+                self._run(asked, model, masker, stopped)
 
-            def ask() -> bool:
-                self.tokens += 1
-                return stopped()
+    def _run(self, asked: Asked, model: Model, masker: Masker, stopped: Callable[[], bool]) -> None:
+        spec, samples = asked
 
-            for found in analysis.fights(model, spec, masker, samples, ask):
-                self.found, self.tokens = found, 0
-            if self.found is not None and not stopped():
-                kept().put(asked, self.found)
-        finally:
-            kept().turn.release()
+        def ask() -> bool:
+            self.tokens += 1
+            return stopped()
+
+        for found in analysis.fights(model, spec, masker, samples, ask):
+            self.found, self.tokens = found, 0
+        if self.found is not None and not stopped():
+            kept().put(asked, self.found)
 
 
 def fights(source: ConstraintSource, select: Callable[[str], None] | None = None) -> None:
@@ -149,11 +126,16 @@ def _suggest(sampling: Sampling, source: ConstraintSource) -> None:
     state = st.session_state
     for name, value in DEFAULTS.items():
         state.setdefault(f"fights_{name}", value)
-    same = (e.prompt for e in EXAMPLES if e.constraint is not None and e.constraint.text == source.text)
-    suggestion = next(same, PROMPT)
+    suggestion = suggested_prompt(source)
     if state.get("fights_prompt", "") in ("", sampling.suggested) and sampling.suggested != suggestion:
         state["fights_prompt"] = suggestion
     sampling.suggested = suggestion
+
+
+def suggested_prompt(source: ConstraintSource) -> str:
+    """The prompt of the example that the source is, else one that fits most."""
+    same = (e.prompt for e in EXAMPLES if e.constraint is not None and e.constraint.text == source.text)
+    return next(same, PROMPT)
 
 
 def _fields(source: ConstraintSource) -> Asked:

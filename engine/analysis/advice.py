@@ -19,8 +19,7 @@ def advice(part: Fight) -> str:
     wish = _wish(part.wanted)
     if wish == "space":
         return (
-            "The model wants white space here. Allow it (option “white space”), or ask for JSON on one line in the "
-            "prompt."
+            "The model wants white space here. Allow it (whitespace: any), or ask for JSON on one line in the prompt."
         )
     if _first(part):
         return (
@@ -36,7 +35,7 @@ def _by_keyword(keyword: str, wish: str, pointer: str) -> str:
             "None of the allowed values is what the model would write. Add its value, or name the values in the prompt."
         )
     if keyword in _UPPER or (keyword in _LOWER and wish != "close"):
-        return f"The model wants more, or something else, than {keyword} allows. Loosen it, or say the bound in the prompt."
+        return f"The model wants more, or another value, than {keyword} allows. Loosen it, or say it in the prompt."
     if keyword in _LOWER:
         return f"The model wants to stop before {keyword} allows it. Lower it, or say the bound in the prompt."
     if keyword in _FORMS:

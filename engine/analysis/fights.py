@@ -66,7 +66,8 @@ class Fight:
 
     `pointer`: the part as an `Origin` names it, None for the policy or the token limit; `keyword`: the one of its
     keywords that cost most. `visits`: steps at which it spoke or stopped something; `mean_z`: the mean Z of those.
-    `cost`: nats over all runs; `share`: of the cost of all parts. `wanted` and `moments`: the dearest, best first.
+    `cost`: nats over all runs; `share`: of the cost of all parts. `wanted` and `moments`: the dearest, best first; of
+    moments after the same text one.
     """
 
     pointer: str | None
@@ -190,7 +191,7 @@ class _Tally:
         best = max(wanted, key=lambda token_id: wanted[token_id], default=None)
         likeliest = None if best is None else self._wanted(best, [(wanted[best], costs[best])])
         moment = Moment(number, step.index, cost, self._written, likeliest)
-        seen.moments = sorted([*seen.moments, moment], key=lambda m: -m.cost)[:WANTED]
+        seen.moments = _dearest([*seen.moments, moment])
 
     def end(self, trace: Trace) -> None:
         self._written = b""
@@ -220,6 +221,14 @@ class _Tally:
         mean, cost = sum(mass for mass, _ in masses) / len(masses), sum(cost for _, cost in masses)
         name = token_name(self._vocabulary, token_id)
         return Wanted(token_id, token_bytes(self._vocabulary, token_id), name, mean, cost)
+
+
+def _dearest(moments: list[Moment]) -> list[Moment]:
+    """The dearest moments, one for each place that was reached by the same text."""
+    found: dict[bytes, Moment] = {}
+    for moment in sorted(moments, key=lambda m: -m.cost):
+        found.setdefault(moment.before, moment)
+    return list(found.values())[:WANTED]
 
 
 def _pointer(origin: Origin | None) -> str | None:

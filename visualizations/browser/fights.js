@@ -7,7 +7,7 @@ function details(row) {
   for (const moment of row.moments) {
     const line = el("p", "moment")
     line.append(el("span", "muted", `seed ${moment.seed}, step ${moment.step}, ${small(moment.cost)} nats, `), moment.before ? el("span", "mono", `…${moment.before}▮`) : el("span", "muted", "at the very beginning"))
-    if (moment.wanted) line.append(el("span", "mono struck", moment.wanted), el("span", "muted", ` ${moment.mass}`))
+    if (moment.wanted) line.append(el("span", "mono token", moment.wanted), el("span", "muted", ` ${moment.mass}`))
     box.append(line)
   }
   return box
@@ -26,7 +26,7 @@ function line(row, i, pick) {
   share.append(meter, el("span", "", row.percent))
   for (const wish of row.wanted) {
     const chip = el("span", "wish")
-    chip.append(el("span", "mono struck", wish.text), el("span", "muted", ` ${wish.mass}`))
+    chip.append(el("span", "mono token", wish.text), el("span", "muted", ` ${wish.mass}`))
     wanted.append(chip)
   }
   tr.append(place, share, el("td", "n", small(row.cost)), el("td", "n opt", row.visits), el("td", "n opt", small(row.z)), wanted)
