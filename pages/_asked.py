@@ -25,7 +25,10 @@ Answer = Callable[[Callable[[], bool]], Any]
 
 @dataclass
 class Question:
-    """Something that was or may be asked; `found` is the answer, None until there is one."""
+    """Something that was or may be asked; `found` is the answer, None until there is one.
+
+    It is kept in a bounded cache by what it is about, so that all visitors who ask the same share one.
+    """
 
     found: Any = None
     worker: Worker | None = None
@@ -55,12 +58,6 @@ class Question:
             if self.found is None and not self.busy:
                 self.worker = Worker(work)
                 self.worker.wait(PATIENCE)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def question(about: str, read: str) -> Question:
-    """The one question of that kind about what a model has read."""
-    return Question()
 
 
 def asked(

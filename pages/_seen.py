@@ -14,7 +14,7 @@ from engine.constraint import Constraint
 from engine.decoding.observe import Ranking, token_bytes, token_name
 from engine.decoding.records import Candidate, Step, Trace
 from engine.decoding.sampler import Distributions
-from engine.masking import Masker
+from engine.masking import Masker, TokenMask
 from engine.masking.masker import Explanation
 from engine.vocabulary import Vocabulary
 from visualizations.tokens import candidate_text, token_text, visible
@@ -53,6 +53,10 @@ class Seen:
     def _ranking(self) -> Ranking | None:
         return None if self.whole is None else Ranking(self.whole.logits)
 
+    @cached_property
+    def _mask(self) -> TokenMask | None:
+        return None if self.masker is None or self.state is None else self.masker.mask(self.state)
+
     def knows(self, token_id: int) -> bool:
         """Something can be said about the token."""
         return token_id in self._recorded or (self.vocabulary is not None and 0 <= token_id < self.vocabulary.size)
@@ -76,8 +80,8 @@ class Seen:
 
     def lawful(self, token_id: int) -> bool:
         """The mask lets the token through, whatever policy and limit make of it."""
-        if self.masker is not None and self.state is not None:
-            return token_id in self.masker.mask(self.state)
+        if self._mask is not None:
+            return token_id in self._mask
         candidate = self._recorded.get(token_id)
         if candidate is None or candidate.allowed or not self.step.narrowed or not candidate.token:
             return candidate is not None and candidate.allowed

@@ -31,28 +31,21 @@ from engine.grammar.free_text import any_bytes
 from engine.masking import Masker
 from engine.masking.terminals import Aligned
 from engine.vocabulary import Vocabulary
-from pages._asked import asked, question
+from pages._asked import Question, asked
 from pages._constraints import compiled, masked, said
+from pages._lookup import look_up
 from pages._seen import Seen, notes
 from pages._session import Masks, Visit, resumed, speaks
 from visualizations.distributions import distributions_table, masked_mass
-from visualizations.lookup import Found, found_tokens
 from visualizations.notice import notice
 from visualizations.tokenisation import freely, tokenisation
-from visualizations.walk import either, owners, token_walk
+from visualizations.walk import token_walk
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
-SEARCH_ROWS = 20
-SEARCH_LENGTH = 100  # characters that are looked for
 AHEAD = 10  # tokens that the model writes freely
 RETOKENISED = 600  # tokens of a run whose cut is compared
-_BACK = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t", "␍": "\r"})
-_OFTEN = (b'"', b' "', b"{", b"}", b"[", b"]", b",", b":", b"-", b"1", b"true", b"null", b" ", b"\n")
-"""Tokens one asks about often: every kind of JSON value, and what stands between them."""
-_BY_CONTENT = {Vocabulary: lambda vocabulary: vocabulary.digest}
-
 MasksOf = Callable[["Model"], Masks]
 
 
@@ -62,7 +55,7 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
     Gives the parts of the source that mask the selected token, to be marked in its text; () where it is allowed.
     Each part stands in a container that is always there, for the reason that `viewer` gives.
     """
-    model = model if model is not None and speaks(trace, model) else None
+    model = model if model is not None and speaks(trace, model) and _within(step, model) else None
     try:
         seen = _seen(visit, trace, step, model)
         token_id = selected(visit, seen)
@@ -70,7 +63,7 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
         with st.container():
             notice(notes(trace, step), key="step_notes", kind="info")
         with st.container():
-            _look_up(visit, seen, token_id)
+            look_up(seen, token_id, _selects(visit, seen, "found"))
         with st.container():
             token_walk(
                 looked,
@@ -91,6 +84,12 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
         return ()
     ruled = trace.spec.constraint is not None and looked.verdict == "masked" and looked.why is not None
     return looked.why.origins if ruled and looked.why is not None else ()
+
+
+def _within(step: Step, model: Model) -> bool:
+    """All ids of a step that may come from a file are ids of the model."""
+    ids = (step.argmax_id, *(candidate.token_id for candidate in step.candidates))
+    return all(token_id < model.vocabulary.size for token_id in ids)
 
 
 def selected(visit: Visit, seen: Seen) -> int:
@@ -130,7 +129,7 @@ def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | 
     return found if isinstance(found, Masker) else None
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_BY_CONTENT)
+@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Vocabulary: lambda vocabulary: vocabulary.digest})
 def _free(vocabulary: Vocabulary) -> Masker:
     """The mask of a run without a constraint."""
     return Masker(any_bytes(), vocabulary)
@@ -138,12 +137,24 @@ def _free(vocabulary: Vocabulary) -> Masker:
 
 def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
     """The distributions over the whole vocabulary, if they cost no forward pass."""
-    about, run = question("whole", read_so_far(trace, step.index)), visit.run
+    about, run = _whole_question(read_so_far(trace, step.index)), visit.run
     latest = step.index == len(trace.steps) - 1
     if about.found is None and latest and not visit.busy and run is not None and run.decoder is not None:
         about.found = run.decoder.distributions_at(step.index)
     found: Distributions | None = about.found
     return found
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _whole_question(read: str) -> Question:
+    """About the whole distribution of a step; an answer takes about 1.6 MB."""
+    return Question()
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _question(about: str, read: str) -> Question:
+    """Any other about what a model has read."""
+    return Question()
 
 
 def _selects(visit: Visit, seen: Seen, key: str) -> Callable[[], None]:
@@ -178,57 +189,6 @@ def _picked(value: Any) -> tuple[int, int] | None:
     return (index, token_id) if whole else None  # type: ignore[return-value]
 
 
-def _look_up(visit: Visit, seen: Seen, token_id: int) -> None:
-    vocabulary = seen.vocabulary
-    if vocabulary is None:
-        st.caption("The tokens recorded at this step can be looked at; any other needs the model.")
-        return
-    text = st.text_input(
-        f"Why is a token allowed or masked here? Look up any of {vocabulary.size:,}",
-        key="search",
-        placeholder='for example ", or ␣the',
-        max_chars=SEARCH_LENGTH,
-        persist_state="session",
-    )
-    hits = matches(vocabulary, text) if text else []
-    found = [_found(seen, hit) for hit in hits[:SEARCH_ROWS]] if text else None
-    often = [Found(i, seen.text(i), seen.verdict(i) == "allowed") for i in _often(vocabulary)]
-    found_tokens(
-        found,
-        often,
-        total=len(hits),
-        step=seen.step.index,
-        selected=token_id,
-        key="found",
-        on_select=_selects(visit, seen, "found"),
-    )
-
-
-def matches(vocabulary: Vocabulary, text: str) -> list[int]:
-    """Ids of the tokens that contain `text`, and special ones named so: those that begin with it first, then short."""
-    wanted = text[:SEARCH_LENGTH].translate(_BACK).encode(errors="replace")
-    hits = [i for i, token in enumerate(vocabulary.tokens) if wanted in token]
-    hits.sort(key=lambda i: (not vocabulary.tokens[i].startswith(wanted), len(vocabulary.tokens[i])))
-    return [*hits, *sorted(i for i in vocabulary.special_ids | vocabulary.end_ids if text in vocabulary.name(i))]
-
-
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs=_BY_CONTENT)
-def _often(vocabulary: Vocabulary) -> tuple[int, ...]:
-    ids = {token: i for i, token in reversed(list(enumerate(vocabulary.tokens)))}
-    return (*(ids[token] for token in _OFTEN if token in ids), *sorted(vocabulary.end_ids)[:1])
-
-
-def _found(seen: Seen, token_id: int) -> Found:
-    verdict, why = seen.verdict(token_id), seen.why_not(token_id)
-    if verdict == "allowed":
-        return Found(token_id, seen.text(token_id), True)
-    if verdict == "narrowed" or why is None:
-        return Found(token_id, seen.text(token_id), False, "taken away" if verdict == "narrowed" else "a special token")
-    rule = next(iter(owners(why.origins)), "")
-    wants = f"; {rule} wants {either(why.expected)}" if why.expected and rule else ""
-    return Found(token_id, seen.text(token_id), False, why.reason + wants)
-
-
 def _distributions(visit: Visit, seen: Seen, token_id: int) -> None:
     sampler, whole = seen.trace.spec.sampler, seen.whole
     looked_at = seen.candidate(token_id)
@@ -240,6 +200,7 @@ def _distributions(visit: Visit, seen: Seen, token_id: int) -> None:
         shown,
         sampler=sampler,
         tempered=None if warm is None else {c.token_id: float(warm[c.token_id]) for c in shown},
+        narrowed={c.token_id for c in shown if seen.step.narrowed and seen.verdict(c.token_id) == "narrowed"},
         vocabulary_size=seen.trace.vocabulary_size,
         selected=token_id,
         key="distribution",
@@ -252,7 +213,8 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     paid: tuple[Paid, ...] = ()
     known = 1.0
     if seen.masker is not None and seen.state is not None and step.cost > 0:
-        paid = _paid(seen) if seen.whole is None else _paid_of_all(read_so_far(trace, step.index), seen)
+        known_of = "" if seen.whole is not None else repr([(c.token_id, c.raw, c.allowed) for c in step.candidates])
+        paid = _paid(read_so_far(trace, step.index), known_of, seen)
         known = sum(part.mass for part in paid) / max(1e-12, 1.0 - step.z)
     names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
     found = entropies(step, trace.spec.sampler, seen.whole)
@@ -264,7 +226,7 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
         return resumed(trace, step.index, model, masks(model)).distributions_at(step.index)
 
     asked(
-        question("whole", read_so_far(trace, step.index)),
+        _whole_question(read_so_far(trace, step.index)),
         answer,
         lambda found: None,
         label="Whole distribution",
@@ -274,15 +236,12 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     )
 
 
-@st.cache_resource(max_entries=1_000, show_spinner=False)
-def _paid_of_all(read: str, _seen: Seen) -> tuple[Paid, ...]:
-    return _paid(_seen)
-
-
-def _paid(seen: Seen) -> tuple[Paid, ...]:
-    assert seen.masker is not None
-    assert seen.state is not None
-    return who_pays(seen.masker, seen.state, *_mass(seen))
+@st.cache_resource(max_entries=500, show_spinner=False)
+def _paid(read: str, known_of: str, _seen: Seen) -> tuple[Paid, ...]:
+    """Who pays at a step; `known_of`: the candidates that are known, "" for the whole distribution."""
+    assert _seen.masker is not None
+    assert _seen.state is not None
+    return who_pays(_seen.masker, _seen.state, *_mass(_seen))
 
 
 def _mass(seen: Seen) -> tuple[np.ndarray, np.ndarray]:
@@ -305,7 +264,7 @@ def _free_continuation(seen: Seen, model: Model | None) -> None:
         return free_continuation(model, read, AHEAD, masker, state, stop) if not stop() else None
 
     asked(
-        question("freely", read_so_far(trace, step.index)),
+        _question("freely", read_so_far(trace, step.index)),
         answer,
         lambda wishes: freely(wishes, constrained=trace.spec.constraint is not None, key="freely"),
         label="What would it write without the mask?",
@@ -335,7 +294,7 @@ def written_tokens(visit: Visit, trace: Trace, step: Step, model: Model | None) 
     except ConstraintError as error:
         notice(said(error), key="bridges_problem")
         bridges = frozenset()
-    about = question("canonical", read_so_far(trace, cut.steps))
+    about = _question("canonical", read_so_far(trace, cut.steps))
 
     def go() -> None:
         index = st.session_state["cuts"].step

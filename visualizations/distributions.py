@@ -6,7 +6,7 @@ its own text twin. A click on a token selects it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 from engine.analysis.attribution import Paid
@@ -29,6 +29,7 @@ def distributions_table(
     *,
     sampler: Sampler,
     tempered: Mapping[int, float] | None,
+    narrowed: Set[int],
     vocabulary_size: int,
     selected: int,
     key: str,
@@ -36,11 +37,14 @@ def distributions_table(
 ) -> None:
     """Draws the `candidates` of `step`.
 
-    `tempered`: their probabilities after temperature, None where they are not known. A click calls `on_select`, step
-    and id in the component's `.select`.
+    `tempered`: their probabilities after temperature, None where they are not known. `narrowed`: those that policy or
+    limit took away, not the mask. A click calls `on_select`, step and id in the component's `.select`.
     """
     columns = columns_of(sampler, tempered is not None)
-    rows = [_row(c, step, tempered or {}) for c in sorted(candidates, key=lambda c: c.rank)]
+    rows = [
+        _row(c, step, tempered or {}) | {"narrowed": c.token_id in narrowed}
+        for c in sorted(candidates, key=lambda c: c.rank)
+    ]
     data = {
         "columns": [{"name": name, "label": label} for name, label in columns],
         "rows": rows,

@@ -12,8 +12,9 @@ from streamlit.testing.v1 import AppTest
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Trace
 from engine.shipped import shipped_trace
 from pages import _link
+from pages._lookup import matches
 from pages._seen import notes
-from pages._step import _picked, matches
+from pages._step import _picked
 from tests.app.conftest import MERGED, VOCABULARY, notices, opened, sent, wait_for
 from visualizations.distributions import columns_of
 from visualizations.walk import either

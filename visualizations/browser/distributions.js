@@ -18,7 +18,7 @@ function line(row, data, log, select) {
   const tr = el("tr", `row${row.allowed ? "" : " masked"}${row.taken ? " taken" : ""}${chosen ? " selected" : ""}`)
   tr.append(el("td", "rank", row.rank))
   const cell = el("td", "token"), button = el("button", row.allowed ? "" : "struck", row.text)
-  const what = (row.allowed ? "allowed" : "masked") + (row.taken ? ", taken at this step" : "")
+  const what = (row.allowed ? "allowed" : row.narrowed ? "taken away by the policy or the limit" : "masked") + (row.taken ? ", taken at this step" : "")
   button.title = `${row.text} (id ${row.id}): ${what}; click to see why`
   button.setAttribute("aria-label", `${row.text}, ${what}`)
   button.setAttribute("aria-pressed", String(chosen))
@@ -27,7 +27,7 @@ function line(row, data, log, select) {
   tr.append(cell)
   for (const { name } of data.columns) {
     if (name === "raw") tr.append(bar(row.raw, row.allowed ? "raw" : "out", log))
-    else if (name === "masked" && !row.allowed) tr.append(bar(0, "gone", log, "✕ masked"))
+    else if (name === "masked" && !row.allowed) tr.append(bar(0, "gone", log, row.narrowed ? "◐ taken away" : "✕ masked"))
     else tr.append(bar(row[name], "kept", log))
   }
   tr.onclick = () => select(row.id)

@@ -1,0 +1,81 @@
+"""A visitor asks why, with the mouse alone: the verdict, the walk, the rule in the schema's text, what is near."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import SIZES, Server
+from tests.browser.test_step_through import WAIT, badge, keep, press, ready, shows_step
+
+pytestmark = [pytest.mark.browser, pytest.mark.model]
+
+AFTER_AGE = 12  # the step behind `"age":` in the recorded run that opens
+
+
+@pytest.fixture
+def page(browser: Any, server: Server) -> Iterator[Any]:
+    """A fresh tab, the model there. Fails the test on a script error."""
+    width, height = SIZES["desktop"]
+    page = browser.new_page(viewport={"width": width, "height": height})
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.goto(server.url)
+    page.locator(".verdict").wait_for(timeout=WAIT)
+    ready(page)
+    page.locator(".often").wait_for(timeout=WAIT)
+    yield page
+    page.close()
+    assert not broken
+
+
+def verdict(page: Any, token: str, said: str) -> None:
+    """Until the walk shows that token and says so."""
+    found = page.locator(".verdict", has_text=said)
+    found.locator("code.token", has_text=token).wait_for(timeout=WAIT)
+
+
+def test_why_a_quote_is_masked_where_an_integer_is_due(page: Any) -> None:
+    page.locator(".strip .chip").nth(AFTER_AGE).click()
+    shows_step(page, AFTER_AGE)
+    page.locator(".often button[aria-label='\", masked']").click()
+    verdict(page, '"', "Masked")
+    assert "Byte 1 of 1 cannot be read here. Expected here: '␣', '-' or [0-9]." in page.locator("p.said").inner_text()
+    assert page.locator("p.said .place").inner_text() == "/properties/age (type)"
+    assert "✕ dies here" in page.locator("tr.dies").inner_text()
+    page.locator(".m.masks", has_text='"age"').first.wait_for(timeout=WAIT)  # the rule, in the schema's text
+    keep(page, "why-a-quote-is-masked")
+
+    page.locator(".near button").first.click()
+    verdict(page, "␣", "Allowed")
+    page.locator("tr.row", has_text='␣"').first.click()
+    verdict(page, '␣"', "Masked")
+    assert page.locator("tr.row.selected button").inner_text() == '␣"'
+    assert page.locator(".hops tbody tr").count() == 2
+    page.locator("button.scale").click()
+    assert page.locator("button.scale").get_attribute("aria-pressed") == "true"
+
+
+def test_any_token_is_looked_up_and_taken(page: Any) -> None:
+    page.locator(".strip .chip").nth(AFTER_AGE).click()
+    shows_step(page, AFTER_AGE)
+    page.get_by_role("textbox", name="Why is a token").fill("9")
+    page.keyboard.press("Enter")
+    page.locator("li button", has_text="9").first.click()
+    verdict(page, "9", "Allowed")
+    page.get_by_role("button", name="Take it here").click()
+    badge(page, "Live").wait_for(timeout=WAIT)
+    page.locator(".chip.current.chosen", has_text="9").wait_for(timeout=WAIT)
+    press(page, "step")
+    shows_step(page, AFTER_AGE + 1)
+
+
+def test_the_model_says_what_it_would_have_written(page: Any) -> None:
+    page.locator(".st-key-freely_ask button:visible").click()
+    page.locator("ol .chip").first.wait_for(timeout=WAIT)
+    assert page.locator("ol .chip").count() == 10
+    page.locator(".st-key-canonical_ask button:visible").click()
+    page.locator(".summary", has_text="as the tokenizer cuts it").wait_for(timeout=WAIT)
+    keep(page, "inside-a-step")
