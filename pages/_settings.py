@@ -117,7 +117,8 @@ def fill(spec: RunSpec) -> None:
         }
     for name, value in values.items():
         st.session_state[name] = value
-    st.session_state["loads"] = st.session_state.get("loads", -1) + 1
+        if name in LANGUAGES:  # what was typed for another kind stays in its field
+            st.session_state[f"{name}_loads"] = st.session_state.get(f"{name}_loads", -1) + 1
 
 
 def current() -> RunSpec:
@@ -244,7 +245,7 @@ def _constraint_fields(model: Model | None) -> None:
         key=_field(kind),
         label=LABELS[kind],
         language=LANGUAGES[kind],
-        version=st.session_state["loads"],
+        version=st.session_state[f"{kind}_loads"],
         errors=[problem] if problem else [],
         height=HEIGHTS[kind],
     )
@@ -323,7 +324,7 @@ def _source() -> ConstraintSource | None:
     if kind == "none":
         return None
     options = tuple((name, state[name]) for name in OPTIONS) if kind == "json_schema" else ()
-    text = edited(state[kind], key=_field(kind), version=state["loads"]).text
+    text = edited(state[kind], key=_field(kind), version=state[f"{kind}_loads"]).text
     return ConstraintSource(kind, text, options, state["after"], bool(state["free_after"] and state["after"]))
 
 
