@@ -71,7 +71,7 @@ class Explorer:
         marks = Marks(self.bytes.start, [p.state for p in passed], passed[-1].state, open_bytes)
         graph = self._graph(known, marks, around, max_nodes)
         current = passed[-1].state
-        return View(graph, current, self._owner(current), passed, self._owned(), not known.frontier)
+        return View(graph, current, self._owner(current), passed, self._owned(), self._count(), not known.frontier)
 
     def look_at_rule(
         self, rules: Rules, path: bytes, around: int | None, rule: int | None, open_bytes: int, max_nodes: int
@@ -95,6 +95,7 @@ class Explorer:
             self._owner(stack[-1].state),
             self._passed(path),
             self._owned(),
+            self._count(),
             not any(found.frontier for found in self.known.values()),
             tuple(RuleName(r.number, r.name, r.terminal) for r in rules.known),
             tuple(StackFrame(f.rule.number, f.rule.name, f.state, f is not stack[-1] and f.passing) for f in stack),
@@ -203,6 +204,9 @@ class Explorer:
             if owner is not None:
                 counts[owner.pointer] = counts.get(owner.pointer, 0) + 1
         return counts
+
+    def _count(self) -> int:
+        return sum(len(known.states) for known in self.known.values())
 
     def _owner(self, state: int) -> Origin | None:
         if state not in self.owners:

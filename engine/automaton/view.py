@@ -65,9 +65,9 @@ class View:
     """What there is to see of a constraint after a text.
 
     `passed`: before the first byte and after each. `owner`: the part of the source that speaks in the `current` state;
-    `owned`: how many known states each part owns, by pointer; `complete`: all states are known. `rules` and `frames`
-    (outermost first) are empty unless the constraint is recursive; then `graph` is of the rule `rule`, and `readings`
-    says in how many ways the text can be read, of which one is followed.
+    `owned`: how many known states each part owns, by pointer; `known`: how many are known at all, `complete`: there are
+    no others. `rules` and `frames` (outermost first) are empty unless the constraint is recursive; then `graph` is of
+    the rule `rule`, and `readings` says in how many ways the text can be read, of which one is followed.
     """
 
     graph: DrawnGraph
@@ -75,6 +75,7 @@ class View:
     owner: Origin | None
     passed: tuple[Passed, ...]
     owned: dict[str, int]
+    known: int
     complete: bool
     rules: tuple[RuleName, ...] = ()
     frames: tuple[StackFrame, ...] = ()

@@ -19,6 +19,7 @@ from engine.automaton.explorer import MOST_DRAWN, MOST_EDGES
 from engine.errors import Origin
 from engine.examples import example
 from engine.grammar.json_schema.compile import compile_json_schema
+from engine.grammar.regex.compile import compile_regex
 from engine.grammar.sources import compile_source, spans
 from engine.shipped import shipped_trace
 from tests.app.conftest import sent
@@ -167,6 +168,13 @@ def test_the_outline_adds_up_a_run() -> None:
     assert sum(row.visits for row in rows) == 6
     assert sum(row.lost for row in rows) == pytest.approx(sum(step.cost for step in trace.steps[:6]))
     assert [row.name for row in rows if row.here] == ["name"]
+
+
+def test_the_outline_of_a_regex_quotes_it() -> None:
+    pattern = "ab[0-9]{2}x"
+    rows = outline({}, look(compile_regex(pattern), b"a"), (), pattern)
+    assert [row.name for row in rows] == ["ab", "[0-9]{2}", "x"]
+    assert [row.name for row in rows if row.here] == ["ab"]
 
 
 def test_rule_names_are_short() -> None:

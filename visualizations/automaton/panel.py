@@ -45,6 +45,7 @@ def automaton_panel(
     selected: str,
     on_select: Callable[[str], None],
     places: Mapping[str, tuple[int, int]],
+    source_text: str = "",
     steps: Sequence[Step] = (),
     open_bytes: int = ALL_BYTES,
     height: int = 300,
@@ -52,7 +53,8 @@ def automaton_panel(
     """Draws the automaton of `constraint` after `path`, and what belongs to it; gives what it has drawn.
 
     `on_select` is told what was picked, "" for what was selected already. `places`: where the parts of the source
-    stand; `steps`: of the run up to here, counted by part. `open_bytes`: what allowed tokens begin with.
+    stand (of a regex none; its outline quotes `source_text`). `steps`: of the run up to here, counted by part.
+    `open_bytes`: what allowed tokens begin with.
     Raises as `look` does.
     """
     view = look(
@@ -80,12 +82,13 @@ def automaton_panel(
         selected=selected,
         height=height,
         caption=caption(view),
+        of_rule=view.rule is not None,
         on_select=picked("picture"),
     )
     _tape(key=f"{key}_tape", data=tape(view, path, selected), on_select_change=picked("tape"))
     if view.frames or not view.graph.whole:
         data = {
-            "rows": [_segment(s) for s in outline(places, view, steps)],
+            "rows": [_segment(s) for s in outline(places, view, steps, source_text)],
             "selected": selected,
             "complete": view.complete,
         }

@@ -61,10 +61,13 @@ def grouped(graph: DrawnGraph) -> list[Group]:
     return [groups[""]]
 
 
-def outline(known: Mapping[str, tuple[int, int]], view: View, steps: Sequence[Step]) -> list[Segment]:
+def outline(
+    known: Mapping[str, tuple[int, int]], view: View, steps: Sequence[Step], source_text: str = ""
+) -> list[Segment]:
     """The parts of a source in its order. `known`: where they stand; `steps`: of a run, counted by part.
 
-    Of a JSON Schema the parts are its properties; of a grammar its rules; of a regex the pieces that own states.
+    Of a JSON Schema the parts are its properties; of a grammar its rules; of a regex, which has no names for them, the
+    pieces of `source_text` that own states.
     """
     is_schema = "" in known
     place = property_of if is_schema else str
@@ -85,9 +88,18 @@ def outline(known: Mapping[str, tuple[int, int]], view: View, steps: Sequence[St
     if here is None and view.owner is not None:
         here = place(view.owner.pointer)
     return [
-        Segment(p, _name(p, is_schema), _depth(p), owned[p], visits[p], lost.get(p, 0.0), p == here, p in entered)
-        for p in dict.fromkeys([*parts, *owned, *visits])
-        if p in known or owned[p] or visits[p]
+        Segment(
+            part,
+            _name(part, is_schema, source_text),
+            _depth(part),
+            owned[part],
+            visits[part],
+            lost.get(part, 0.0),
+            part == here,
+            part in entered,
+        )
+        for part in dict.fromkeys([*parts, *owned, *visits])
+        if part in known or owned[part] or visits[part]
     ]
 
 
@@ -101,9 +113,11 @@ def _nearest(pointer: str, groups: Mapping[str, Group]) -> str:
     return pointer
 
 
-def _name(pointer: str, is_schema: bool) -> str:
+def _name(pointer: str, is_schema: bool, source_text: str) -> str:
     if not is_schema:
-        return pointer
+        start, dash, end = pointer.partition("-")
+        is_span = dash and start.isdecimal() and end.isdecimal()
+        return source_text[int(start) : int(end)] or pointer if is_span else pointer
     return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~") if pointer else "the root"
 
 

@@ -24,17 +24,20 @@ def automaton_view(
     height: int = 300,
     caption: str = "",
     name: str = "automaton",
+    of_rule: bool = False,
     on_select: Callback,
 ) -> None:
     """Draws `graph`. A click or Enter on a state or edge calls `on_select`; the component's `.select` is what it was.
 
     That is "s<id>" for a state, "r<number>" for an edge that reads a rule, see `edge_names` for other edges, "" to go
-    back to the current state. `name`: of the files that pictures are saved to.
+    back to the current state. `name`: of the files that pictures are saved to. `of_rule`: it is a rule's automaton.
     """
-    _view(key=key, data=picture(graph, selected, height, caption, name), on_select_change=on_select)
+    _view(key=key, data=picture(graph, selected, height, caption, name, of_rule), on_select_change=on_select)
 
 
-def picture(graph: DrawnGraph, selected: str, height: int, caption: str, name: str) -> dict[str, Any]:
+def picture(
+    graph: DrawnGraph, selected: str, height: int, caption: str, name: str, of_rule: bool = False
+) -> dict[str, Any]:
     """What the browser draws."""
     placed = layout(dot(graph))
     names = edge_names(graph)
@@ -42,7 +45,7 @@ def picture(graph: DrawnGraph, selected: str, height: int, caption: str, name: s
         "width": placed.width,
         "height": placed.height,
         "box": height,
-        "states": [_state(s, placed) for s in graph.states],
+        "states": [_state(s, placed, "the rule" if of_rule else "a text") for s in graph.states],
         "edges": [_edge(*each) for each in zip(graph.edges, names, placed.edges, strict=True)],
         "boxes": list(_boxes(grouped(graph), placed)),
         "selected": selected,
@@ -64,7 +67,7 @@ def edge_names(graph: DrawnGraph) -> list[str]:
     return names
 
 
-def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
+def _state(state: DrawnState, placed: Layout, what: str) -> dict[str, Any]:
     x, y, radius = placed.nodes[state.id]
     return {
         "id": state.id,
@@ -77,7 +80,7 @@ def _state(state: DrawnState, placed: Layout) -> dict[str, Any]:
         "start": state.start,
         "path": state.on_path,
         "more": state.more,
-        "title": state_title(state),
+        "title": state_title(state, what),
     }
 
 

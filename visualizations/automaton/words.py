@@ -49,8 +49,7 @@ def caption(view: View) -> str:
     if view.rule is not None:
         drawn = next((rule_name(prose(r.name)) for r in view.rules if r.number == view.rule), "")
         whose = f"Rule {drawn}, one of {len(view.rules)}: "
-    known = f"more than {sum(view.owned.values()):,} states"
-    total = known if graph.total_states is None else f"{graph.total_states:,} states"
+    total = f"more than {view.known:,} states" if graph.total_states is None else f"{graph.total_states:,} states"
     shown = "all drawn" if graph.whole else f"{len(graph.states)} around state {graph.middle} drawn"
     dead = f", {graph.hidden_dead} dead ends hidden" if graph.hidden_dead else ""
     read = f" The text can be read in {view.readings} ways; one is shown." if view.readings > 1 else ""
@@ -59,13 +58,13 @@ def caption(view: View) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def state_title(state: DrawnState) -> str:
-    """A state's details in a line."""
+def state_title(state: DrawnState, what: str) -> str:
+    """A state's details in a line. `what` begins and ends: "a text" or "the rule"."""
     marks = [
         "you are here" if state.current else "",
-        "every text begins here" if state.start else "",
+        f"{what} begins here" if state.start else "",
         "goes on here once the rule entered is done" if state.waiting else "",
-        "a text may end here" if state.accepting else "",
+        f"{what} may end here" if state.accepting else "",
         f"{state.more} more edges lead out of the picture" if state.more else "",
         f"part {prose(str(state.origin))}" if state.origin is not None else "",
     ]
