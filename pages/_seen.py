@@ -9,11 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from engine.analysis.inside import explain_bytes, walk
 from engine.constraint import Constraint
 from engine.decoding.observe import Ranking, token_bytes, token_name
 from engine.decoding.records import Candidate, Step, Trace
-from engine.decoding.sampler import Distributions
+from engine.decoding.sampler import Bools, Distributions, Floats
 from engine.masking import Masker, TokenMask
 from engine.masking.masker import Explanation
 from engine.vocabulary import Vocabulary
@@ -56,6 +58,17 @@ class Seen:
     @cached_property
     def _mask(self) -> TokenMask | None:
         return None if self.masker is None or self.state is None else self.masker.mask(self.state)
+
+    @cached_property
+    def masses(self) -> tuple[Floats, Bools]:
+        """Raw probabilities and what may be taken, over all ids; those of the recorded tokens if no more is known."""
+        if self.whole is not None:
+            return self.whole.raw, self.whole.allowed
+        size = self.trace.vocabulary_size
+        raw, allowed = np.zeros(size), np.zeros(size, dtype=np.bool_)
+        for candidate in self.step.candidates:
+            raw[candidate.token_id], allowed[candidate.token_id] = candidate.raw, candidate.allowed
+        return raw, allowed
 
     def knows(self, token_id: int) -> bool:
         """Something can be said about the token."""
@@ -128,7 +141,7 @@ class Seen:
         if not self.constrained or self.constraint is None or self.state is None:
             return None
         if self.masker is not None:
-            return self.masker.explain(self.state, token_id, None if self.whole is None else self.whole.raw)
+            return self.masker.explain(self.state, token_id, self.masses[0])
         return self.why_not(token_id)
 
     def why_not(self, token_id: int) -> Explanation | None:

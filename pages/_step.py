@@ -11,7 +11,6 @@ import hashlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from engine.analysis.attribution import Paid, who_pays
@@ -241,17 +240,7 @@ def _paid(read: str, known_of: str, _seen: Seen) -> tuple[Paid, ...]:
     """Who pays at a step; `known_of`: the candidates that are known, "" for the whole distribution."""
     assert _seen.masker is not None
     assert _seen.state is not None
-    return who_pays(_seen.masker, _seen.state, *_mass(_seen))
-
-
-def _mass(seen: Seen) -> tuple[np.ndarray, np.ndarray]:
-    """Raw probabilities and what was allowed, over the vocabulary; the recorded favourites' where no more is known."""
-    if seen.whole is not None:
-        return seen.whole.raw, seen.whole.allowed
-    raw, allowed = np.zeros(seen.trace.vocabulary_size), np.zeros(seen.trace.vocabulary_size, dtype=np.bool_)
-    for candidate in seen.step.candidates:
-        raw[candidate.token_id], allowed[candidate.token_id] = candidate.raw, candidate.allowed
-    return raw, allowed
+    return who_pays(_seen.masker, _seen.state, *_seen.masses)
 
 
 def _free_continuation(seen: Seen, model: Model | None) -> None:
