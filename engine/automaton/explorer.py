@@ -15,11 +15,12 @@ from engine.constraint import Constraint
 from engine.errors import Origin
 
 MOST_DRAWN = 60
-MOST_EDGES = 90
+MOST_EDGES = 100
 """Nodes and edges of a picture: what is laid out in a fraction of a second."""
 
+FEWEST_COUNTED = 200
 MOST_COUNTED = 5_000
-"""States of one start that are looked for."""
+"""States of one start that are looked for: in any case, and at all."""
 
 TIME_TO_COUNT = 0.15
 """Seconds that one look may spend on it; the next one goes on where it stopped."""
@@ -40,8 +41,13 @@ class Known:
         self.frontier = deque([start])
 
     def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
-        """Look at more states until there are no others, more than `most` are known, or it is too late."""
-        while self.frontier and len(self.states) <= most and time.monotonic() < until:
+        """Look at more states until there are no others, more than `most` are known, or it is too late.
+
+        `FEWEST_COUNTED` are looked at in any case, so that what is small does not look large where time is short.
+        """
+        while self.frontier and len(self.states) <= most:
+            if len(self.states) > FEWEST_COUNTED and time.monotonic() > until:
+                break
             state = self.frontier.popleft()
             for edge in machine.edges(state):
                 self.into.setdefault(edge.target, []).append(state)

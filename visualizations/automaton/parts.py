@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from engine.automaton.explore import DrawnGraph, View
 from engine.decoding.records import Step
+from visualizations.tokens import visible
 
 _FEWEST = 2
 """States that are worth a box of their own."""
@@ -117,7 +118,7 @@ def _name(pointer: str, is_schema: bool, source_text: str) -> str:
     if not is_schema:
         start, dash, end = pointer.partition("-")
         is_span = dash and start.isdecimal() and end.isdecimal()
-        return source_text[int(start) : int(end)] or pointer if is_span else pointer
+        return visible(source_text[int(start) : int(end)]) or pointer if is_span else pointer
     return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~") if pointer else "the root"
 
 

@@ -27,7 +27,7 @@ function state(s, selected) {
   const g = make("g", { class: classes("s", s, ["path", "current", "waiting"]) + ("s" + s.id === selected ? " sel" : "") })
   if (s.start) {
     const x = s.x - s.r - (s.current || s.waiting ? 6 : 1)
-    g.append(make("path", { class: "start", d: `M${x - 20} ${s.y}H${x - 6}` }), make("path", { class: "pin", d: `M${x} ${s.y}l-8 -4v8z` }))
+    g.append(make("path", { class: "start", d: `M${x - 20} ${s.y}H${x - 6}` }), make("path", { class: "head", d: `M${x} ${s.y}l-8 -4v8z` }))
   }
   if (s.current || s.waiting) g.append(make("circle", { cx: s.x, cy: s.y, r: s.r + 4.5, class: "halo" }))
   g.append(make("circle", { cx: s.x, cy: s.y, r: s.r }))
