@@ -17,7 +17,7 @@ function draw(component) {
   }
   for (let i = 0; i <= last; i++) {
     let end = i
-    while (end !== data.first && data.frames[end].passing || (i > 1 && end > i && end < last - 4)) end++
+    while ((!data.hidden || end !== data.first) && data.frames[end].passing || (i > 1 && end > i && end < last - 4)) end++
     if (end > i + 1 && !open.has(parentElement)) {
       const more = el("button", "crumb fold", `… ${end - i}`)
       more.title = `${end - i} rules: ` + data.frames.slice(i, end).map(f => f.name).join(" › ")
