@@ -1,0 +1,50 @@
+"""Dead states of two demands at once, against every short text."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine import ConstraintError, compile_json_schema, compile_regex
+from engine.analysis.dead import both
+
+
+def test_a_pattern_that_no_longer_fits() -> None:
+    found = both(compile_regex("(abc)+"), compile_regex(".{0,5}"))
+    assert [(s.text, s.to_end) for s in found.states] == [
+        (b"", 3),
+        (b"a", 2),
+        (b"ab", 1),
+        (b"abc", 0),
+        (b"abca", None),
+        (b"abcab", None),
+    ]
+    assert found.dead == (4, 5)
+    assert found.rounds == 3
+
+
+def test_the_engine_never_enters_them() -> None:
+    together = compile_json_schema({"type": "string", "pattern": "^(abc)+$", "maxLength": 5})
+    found = both(compile_regex("(abc)+"), compile_regex(".{0,5}"))
+    for state in found.states:
+        verdict = together.check(b'"' + state.text).kind
+        assert (verdict == "rejected") == (state.to_end is None)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(["(ab|bba)+", "(aab)*b", "a(ba)*|b", "[ab]{2,3}"]), st.integers(0, 5))
+def test_alive_is_what_some_text_completes(pattern: str, most: int) -> None:
+    one, other = compile_regex(pattern), compile_regex(f"[ab]{{0,{most}}}")
+    texts = ["".join(letters).encode() for length in range(most + 1) for letters in product("ab", repeat=length)]
+    accepted = [t for t in texts if one.check(t).kind == "accepted" and other.check(t).kind == "accepted"]
+    for state in both(one, other).states:
+        ways = [len(text) - len(state.text) for text in accepted if text.startswith(state.text)]
+        assert state.to_end == min(ways, default=None)
+
+
+def test_too_many_states_are_refused() -> None:
+    with pytest.raises(ConstraintError, match="more than 40"):
+        both(compile_regex("[ab]{0,50}"), compile_regex("[ab]{0,99}"))
