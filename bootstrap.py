@@ -66,7 +66,7 @@ def serve(port: int) -> int:
     if not get_model(python):
         print("Starting without a model: pages that need none work, the others say what is missing.", flush=True)
     print(f"Starting Maskscope at http://localhost:{port} (Ctrl+C stops it)", flush=True)
-    return become([str(python), "-m", "streamlit", "run", "app.py", "--server.port", str(port)])
+    return become([str(python), "serve.py", "--server.port", str(port)])
 
 
 def test(arguments: list) -> int:

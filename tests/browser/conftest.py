@@ -78,7 +78,8 @@ class AppServer:
         with socket.socket() as free:
             free.bind(("localhost", 0))
             port = free.getsockname()[1]
-        command = [sys.executable, "-m", "streamlit", "run", script, "--server.port", str(port)]
+        start = ["serve.py"] if script == "app.py" else ["-m", "streamlit", "run", script]
+        command = [sys.executable, *start, "--server.port", str(port)]
         process = subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL)
         self.server = Server(f"http://localhost:{port}", process)
 

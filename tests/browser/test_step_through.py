@@ -112,7 +112,8 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
 
     page.locator(".strip .chip").nth(4).click()
     shows_step(page, 4)
-    page.locator("tr.takes").first.click()
+    page.locator("tr.row:not(.masked):not(.taken)").first.click()
+    page.get_by_role("button", name="Take it here").click()
     page.locator(".chip.current.chosen").wait_for(timeout=WAIT)
     shows_step(page, 4)
     press(page, "to_end")

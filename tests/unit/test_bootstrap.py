@@ -175,7 +175,7 @@ def test_the_app_starts_without_a_model(
     monkeypatch.setattr(bootstrap, "get_model", lambda python: False)
     monkeypatch.setattr(bootstrap, "become", lambda command: commands.append(command) or 0)
     assert bootstrap.main(["run"]) == 0
-    assert commands[0][1:] == ["-m", "streamlit", "run", "app.py", "--server.port", "8501"]
+    assert commands[0][1:] == ["serve.py", "--server.port", "8501"]
     output = capsys.readouterr().out
     assert "http://localhost:8501" in output
     assert "without a model" in output
