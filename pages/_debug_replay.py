@@ -23,7 +23,7 @@ from engine.grammar.locate import Located
 from pages._constraints import compiled, said
 from pages._debug_report import key_of, narrowed
 from pages._debug_vocabulary import Tokens, masked_by
-from pages._debug_work import Progress, Question, follow
+from pages._debug_work import LONG, Progress, Question, follow
 from pages._settings import OPTIONS
 from visualizations.editor import Edited, Highlight, Problem, editor
 from visualizations.notice import notice
@@ -55,7 +55,7 @@ class Looking:
     at: int | None = None
     seen: str = ""
     outcome: Question[Outcome] = field(default_factory=Question)
-    masks: Question[None] = field(default_factory=Question)
+    masks: Question[None] = field(default_factory=lambda: Question(LONG))
     counts: dict[int, int] = field(default_factory=dict)
 
     def load(self, text: str) -> None:
@@ -245,7 +245,10 @@ def _token(source: ConstraintSource, found: Outcome, at: int, tokens: Tokens | N
     if state is None or token.token_id >= tokens.vocabulary.size:
         return None
     why, count = masker.explain(state, token.token_id), masker.mask(state).count
-    name = tokens.vocabulary.name
+
+    def name(token_id: int) -> bytes | str:
+        return tokens.vocabulary.tokens[token_id] or tokens.vocabulary.name(token_id)
+
     allowed = () if why.allowed else tuple((i, name(i)) for i in why.nearest)
     return Nearest(token, name(token.token_id), why.reason, count, tokens.vocabulary.size, allowed)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 PART_BUDGET = Budget(seconds=1.0)
 PARTS_SECONDS = 3.0  # for all parts together
 LOOKS = 5  # each goes on for a fraction of a second where the one before stopped
+SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 
 Key = tuple[object, ...]
 
@@ -45,11 +46,10 @@ class PartSize:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """All that is said about a source. `constraint` None: it was refused. `states`: how many it has, in words."""
+    """All that is said about a source. `constraint` None: it was refused."""
 
     constraint: Constraint | None
     groups: tuple[Group, ...]
-    states: str = ""
     parts: tuple[PartSize, ...] = ()
     parts_left_out: int = 0
 
@@ -70,6 +70,7 @@ def _examined(
     if isinstance(constraint, ConstraintError):
         return Examined(None, (Group("Refused", (_refusal(constraint),)),))
     report = constraint.report
+    _visit(constraint)
     sizes, left_out = _parts(constraint)
     groups = (
         Group("Not enforced", [_unenforced(u.pointer, u.keyword, u.reason) for u in report.not_enforced]),
@@ -78,7 +79,7 @@ def _examined(
         Group("Worth a look", _lint(constraint, providers, _vocabulary), "The lint has nothing to say."),
         Group("Notes", [Finding(report.found_at, "info", "", note) for note in report.notes]),
     )
-    return Examined(constraint, groups, _states(constraint), sizes, left_out)
+    return Examined(constraint, groups, sizes, left_out)
 
 
 def examined(source: ConstraintSource, vocabulary: Vocabulary | None, providers: Sequence[str] = ()) -> Examined:
@@ -116,15 +117,14 @@ def _lint(constraint: Constraint, providers: tuple[str, ...], vocabulary: Vocabu
     return lint(schema.value, vocabulary=vocabulary, providers=providers, at=schema.at, **options)
 
 
-def _states(constraint: Constraint) -> str:
-    """How many states there are, as far as that is found out in `LOOKS` looks at the automaton."""
+def _visit(constraint: Constraint) -> None:
+    """Look at the automaton for a moment, so that its size says something."""
     try:
         for _ in range(LOOKS):
-            if (total := draw(constraint, b"").total_states) is not None:
-                return f"{total:,} state{'s' * (total != 1)}"
+            if draw(constraint, b"").total_states is not None:
+                return
     except ConstraintError:
-        pass
-    return f"{len(constraint.automaton):,} states visited, and there are more"
+        return
 
 
 def _parts(constraint: Constraint) -> tuple[tuple[PartSize, ...], int]:
@@ -158,15 +158,20 @@ def headline(source: ConstraintSource, found: Examined) -> None:
         notice(f"Refused. {refusal.message}", key="debug_refused")
         return
     report = found.constraint.report
-    provider = f" from a request to {PROVIDERS[report.provider].label}" if report.provider in PROVIDERS else ""
-    where = f" at {report.found_at}" if report.found_at else ""
-    warnings = sum(finding.severity != "info" for finding in found.findings)
-    text = (
-        f"Compiled{provider}{where} in {report.seconds * 1000:,.0f} ms: {report.terms:,} terms, "
-        f"{found.states}, {len(source.text.encode(errors='replace')):,} bytes of "
-        f"source. {warnings} warning{'s' * (warnings != 1)}, {len(found.findings) - warnings} notes."
+    provider = PROVIDERS[report.provider].label if report.provider in PROVIDERS else ""
+    what = f"Compiled what a request to {provider} asks for at {report.found_at}," if provider else "Compiled"
+    sizes = (
+        _counted(report.terms, "term"),
+        f"{_counted(len(found.constraint.automaton), 'state')} visited",
+        f"{_counted(len(source.text.encode(errors='replace')), 'byte')} of source",
     )
+    said_of = [_counted(sum(f.severity == kind for f in found.findings), word) for kind, word in SEVERITIES.items()]
+    text = f"{what} in {report.seconds * 1000:,.0f} ms: {', '.join(sizes)}. {', '.join(said_of)}."
     notice(text, key="debug_compiled", kind="info")
+
+
+def _counted(number: int, word: str) -> str:
+    return f"{number:,} {word}{'s' * (number != 1)}"
 
 
 def report_panel(found: Examined, selected: str | None, on_select: object) -> None:
@@ -210,5 +215,5 @@ def _sizes(found: Examined) -> None:
 
 
 def narrowed(pointer: str, keyword: str) -> str:
-    """A place as exactly as it is known: the keyword within its part."""
-    return f"{pointer}/{escape(keyword)}" if keyword else pointer
+    """A place as exactly as it is known: the keyword within its part, where parts have JSON Pointers."""
+    return f"{pointer}/{escape(keyword)}" if keyword and pointer[:1] in ("", "/") else pointer

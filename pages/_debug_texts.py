@@ -16,7 +16,7 @@ from engine.errors import ConstraintError
 from pages._constraints import compiled
 from pages._debug_replay import Looking, bytes_of, reading_source, said_options
 from pages._debug_report import key_of
-from pages._debug_work import Progress, Question, follow
+from pages._debug_work import LONG, Progress, Question, follow
 from visualizations.notice import notice
 from visualizations.tokens import visible
 
@@ -49,8 +49,7 @@ class Texts:
     name: str = ""
     lines: tuple[tuple[int, str], ...] = ()
     problem: str = ""
-    shown: int | None = None
-    rows: Question[list[Row]] = field(default_factory=Question)
+    rows: Question[list[Row]] = field(default_factory=lambda: Question(LONG))
 
 
 def lines_of(data: bytes) -> tuple[tuple[int, str], ...]:
@@ -192,7 +191,7 @@ def _table(texts: Texts, rows: list[Row], looking: Looking) -> None:
         if selected and 0 <= selected[0] < len(rows):
             number = rows[selected[0]].number
             looking.load(next(text for line, text in texts.lines if line == number))
-            texts.shown = number
+            st.session_state["debug_view"] = "Replay a text"
 
     st.dataframe(
         {
@@ -210,8 +209,7 @@ def _table(texts: Texts, rows: list[Row], looking: Looking) -> None:
         selection_mode="single-row",
         height=min(420, 40 + 35 * len(rows)),
     )
-    if texts.shown is not None:
-        st.caption(f"Line {texts.shown} is in “Replay a text”.")
+    st.caption("Pick a row to replay its text.")
     st.download_button(
         "Table as CSV", as_csv(rows), "replayed.csv", "text/csv", icon=":material/download:", on_click="ignore"
     )

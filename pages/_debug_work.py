@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -11,7 +12,12 @@ import streamlit as st
 from pages._session import Worker
 
 PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
+WAIT = 0.1  # seconds between two looks for a turn
 LOOK = 0.5  # seconds between two looks at a question under way
+
+QUICK = threading.BoundedSemaphore(4)
+LONG = threading.BoundedSemaphore(2)
+"""How many questions of all visitors are worked on at once: those that take a moment, and those that take minutes."""
 
 T = TypeVar("T")
 
@@ -32,9 +38,10 @@ class Progress:
 class Question(Generic[T]):
     """One question at a time; asked another, the one before is given up.
 
-    `answer` None while there is none yet, `problem` why there will be none.
+    `answer` None while there is none yet, `problem` why there will be none. `at_once`: whom it shares the cores with.
     """
 
+    at_once: threading.Semaphore = field(default=QUICK, repr=False)
     key: Hashable = None
     answer: T | None = None
     progress: Progress | None = None
@@ -54,7 +61,14 @@ class Question(Generic[T]):
 
         def run(stopped: Callable[[], bool]) -> Callable[[], None]:
             said.stopped = stopped
-            answer = work(said)
+            while not self.at_once.acquire(timeout=WAIT):
+                said.say("Waiting for the work of other visitors", 0.0)
+                if stopped():
+                    return lambda: None
+            try:
+                answer = work(said)
+            finally:
+                self.at_once.release()
             return lambda: setattr(self, "answer", answer)
 
         self.progress = said

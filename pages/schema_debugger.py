@@ -29,30 +29,34 @@ PARTS = {
     "Where it fights the model": ("_debug_fights", "fights"),
     "Two versions": ("_debug_versions", "versions"),
 }
-"""Tabs that are modules of their own: the module and the function that draws it."""
+"""Views that are modules of their own: the module and the function that draws it."""
+VIEWS = [REPLAY, REPORT, TEXTS, *PARTS]
 
 
 @dataclass
 class Visit:
-    """What one visitor debugs. `selected`: the part of the source that is selected, None if none is."""
+    """What one visitor debugs. `selected`: the part that is selected, None if none is; `selected_in`: of which text."""
 
     text: str
     version: int = 0
     selected: str | None = None
+    selected_in: str = ""
     sample_text: str = ""
     report: Question[Examined] = field(default_factory=Question)
     tokenizer: Question[TokenizerFile | VocabularyError] = field(default_factory=Question)
     looking: _debug_replay.Looking = field(default_factory=_debug_replay.Looking)
     texts: _debug_texts.Texts = field(default_factory=_debug_texts.Texts)
 
-    def select(self, pointer: str) -> None:
+    def select(self, pointer: str | None) -> None:
         self.selected = pointer
+        self.selected_in = edited(self.text, key="debug_source", version=self.version).text
 
 
 def visit_of_session() -> Visit:
     """The visitor's state; at first the first sample."""
     if "debug" not in st.session_state:
         defaults = {"debug_kind": "auto", "debug_example": SAMPLES[0].name, "debug_dialect": "", "debug_providers": []}
+        defaults["debug_view"] = REPLAY
         options = {f"debug_{name}": "" for name in ("objects", "formats", "on_unsupported")}
         reading = {f"debug_read_{name}": "any" for name in _debug_replay.READING}
         for name, value in (defaults | options | reading).items():
@@ -153,16 +157,17 @@ def page() -> None:
     tokens = tokens_in_use(visit.tokenizer)
     located = parts_of(now.source) if now.source is not None else Located(now.text, ())
     if source_field.clicked is not None:
-        visit.selected = located.at(source_field.clicked)
+        visit.select(located.at(source_field.clicked))
+    elif visit.selected_in != source_field.text:
+        visit.selected = None
     found = report_of(visit, now, tokens)
     looking = visit.looking
     text_now = edited(looking.text, key="debug_text", version=looking.version)
     compiles = now.source is not None and found is not None and found.constraint is not None
     outcome = _debug_replay.outcome(looking, now.source, text_now, tokens) if compiles and now.source else None
     place = _debug_replay.place(looking, now.source, outcome, tokens) if outcome and now.source else None
-    open_tab = st.session_state.get("debug_tabs") or REPLAY
     speaking = []
-    if place is not None and open_tab == REPLAY:
+    if place is not None and st.session_state["debug_view"] == REPLAY:
         rules = _debug_replay.rules_of(place.here.origins, located)
         spans = [span for rule in rules if (span := located.span(rule.pointer)) is not None]
         speaking = [Highlight(*span, "speaks", "A rule at the place looked at") for span in spans]
@@ -184,24 +189,27 @@ def page() -> None:
         elif visit.report.problem:
             notice(visit.report.problem, key="debug_report_problem")
         follow([visit.report, looking.outcome, visit.tokenizer], key="debug_follow")  # type: ignore[list-item]
-        names = [REPLAY, REPORT, TEXTS, *PARTS]
-        tabs = dict(zip(names, st.tabs(names, key="debug_tabs", on_change="rerun"), strict=True))
-        with tabs[REPLAY]:
-            if tabs[REPLAY].open:
-                replay_tab(visit, now, outcome, place, tokens, located)
-        with tabs[REPORT]:
-            if tabs[REPORT].open and found is not None:
-                report_panel(found, visit.selected, lambda finding: visit.select(finding.pointer))
-        with tabs[TEXTS]:
-            if tabs[TEXTS].open:
-                _debug_texts.panel(visit.texts, now.source if compiles else None, looking)
-        for name, part in PARTS.items():
-            if tabs[name].open and now.source is not None and compiles:
-                with tabs[name]:
-                    draw_part(*part, now.source)
+        view = st.segmented_control(
+            "View",
+            VIEWS,
+            key="debug_view",
+            required=True,
+            label_visibility="collapsed",
+            width="stretch",
+            wrap=True,
+            persist_state="session",
+        )
+        if view == REPLAY:
+            replay_view(visit, now, outcome, place, tokens, located)
+        elif view == REPORT and found is not None:
+            report_panel(found, visit.selected, lambda finding: visit.select(finding.pointer))
+        elif view == TEXTS:
+            _debug_texts.panel(visit.texts, now.source if compiles else None, looking)
+        elif view in PARTS and now.source is not None and compiles:
+            draw_part(*PARTS[view], now.source)
 
 
-def replay_tab(
+def replay_view(
     visit: Visit,
     now: Given,
     outcome: _debug_replay.Outcome | None,

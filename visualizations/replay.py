@@ -31,14 +31,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """A token and how many would have been allowed in its place; `allowed`: those most like it. None: not known."""
+    """A token and how many the mask allows in its place; `allowed`: those most like it. Names are bytes or a name."""
 
     token: ReplayedToken
-    name: str
+    name: bytes | str
     reason: str
-    count: int | None
+    count: int
     vocabulary_size: int
-    allowed: Sequence[tuple[int, str]]
+    allowed: Sequence[tuple[int, bytes | str]]
 
 
 def place_card(

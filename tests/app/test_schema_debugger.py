@@ -180,7 +180,7 @@ def test_too_much_is_refused_in_words() -> None:
 @pytest.mark.usefixtures("no_model")
 def test_the_report_names_places_and_a_click_selects_one() -> None:
     at = given(debugger(), json.dumps({"type": "object", "properties": {"a": {"type": "string"}}, "x-mine": 1}))
-    at.session_state["debug_tabs"] = "Report"
+    at.session_state["debug_view"] = "Report"
     at.run()
     groups = sent(at, "findings")[0]["groups"]
     rows = [row for group in groups for row in group["rows"]]
@@ -207,7 +207,7 @@ def test_hostile_text_is_sent_as_data_only() -> None:
     at = given(debugger(), schema, json.dumps({hostile: 1}))
     assert not at.exception
     for tab in ("Replay a text", "Report", "Many texts"):
-        at.session_state["debug_tabs"] = tab
+        at.session_state["debug_view"] = tab
         at.run()
         markup = "".join(str(element.value) for kind in ("markdown", "caption", "html") for element in at.get(kind))
         assert "onerror" not in markup
@@ -286,7 +286,7 @@ def test_csv_holds_no_formula() -> None:
 def test_the_table_is_drawn_and_downloads() -> None:
     at = given(debugger(), AGE)
     at.session_state["debug"].texts.lines = ((1, '{"age":1}'), (2, "nothing"))
-    at.session_state["debug_tabs"] = "Many texts"
+    at.session_state["debug_view"] = "Many texts"
     settled(at)
     assert any("2 of 2 texts: 1 accepted, 0 incomplete, 1 rejected" in text.value for text in at.text)
     assert list(at.dataframe[0].value["verdict"]) == ["accepted", "rejected"]

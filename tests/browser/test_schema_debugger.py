@@ -94,7 +94,7 @@ def test_a_newcomer_finds_the_first_illegal_byte(page: Any) -> None:
 
 
 def test_a_finding_selects_its_place(page: Any) -> None:
-    page.get_by_role("tab", name="Report").click()
+    page.get_by_role("radio", name="Report").click()
     page.locator("button.row", has_text="/properties/items").first.click(timeout=WAIT)
     page.locator("button.row.selected").first.wait_for(timeout=WAIT)
     page.locator(".line", has_text='"items"').locator(".m.selected").first.wait_for(timeout=WAIT)
@@ -110,7 +110,7 @@ def test_many_texts_from_a_file(page: Any, tmp_path: Path) -> None:
     lines = tmp_path / "outputs.jsonl"
     lines.write_text(json.dumps(json.loads(GOOD)) + "\n" + json.dumps(OUTPUT) + "\n{broken\n", encoding="utf-8")
     paste(page, "Schema, regex, grammar or provider request", SCHEMA)
-    page.get_by_role("tab", name="Many texts").click()
+    page.get_by_role("radio", name="Many texts").click()
     page.locator(".st-key-debug_lines input[type=file]").set_input_files(str(lines))
     page.get_by_text("3 of 3 texts: 1 accepted, 0 incomplete, 2 rejected").wait_for(timeout=WAIT)
     with page.expect_download(timeout=WAIT) as download:

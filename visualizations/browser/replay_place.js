@@ -65,7 +65,7 @@ export default function (component) {
   if (data.token) {
     const token = data.token, words = el("span"), chips = el("span", "chips")
     words.append(code(token.name), ` (id ${token.id}): ${token.reason}`)
-    if (token.count !== null) words.append(`. The mask allows ${number(token.count)} of ${number(token.size)} tokens`)
+    words.append(`. The mask allows ${number(token.count)} of ${number(token.size)} tokens`)
     card.append(line("token", "Token here", words))
     for (const near of token.allowed) {
       const chip = code(near.name)
