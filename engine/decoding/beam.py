@@ -221,7 +221,7 @@ class _Search:
         """One forward pass: the distributions after a beam, and the cache that holds all of it."""
         cache = beam.cache.fork(beam.cache.length)
         logits = self._model.extend(cache, beam.unread, keep=1)[-1]
-        remaining = self._spec.max_tokens - len(beam.ids)
+        remaining = min(self._spec.max_tokens, self._last_step + 1) - len(beam.ids)
         support = self._supports.at(Place(self._start, self._prefix, beam.ids, beam.state, remaining))
         try:
             return cache, distributions(logits, support.allowed, GREEDY)

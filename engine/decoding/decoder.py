@@ -69,7 +69,8 @@ class Decoder:
         start = self.masker.constraint.start
         self._states = [self.masker.constraint.after_prefix(self._prefix) if self._prefix else start]
         self._supports = Supports(model, spec, self.masker)
-        self._supports.check_limit(self._states[0], spec.max_tokens)
+        self._limit = min(spec.max_tokens, model.context - len(self._prompt) + 1)  # the last one need not be read
+        self._supports.check_limit(self._states[0], self._limit)
         self._at = 0
         self._finish: FinishReason | None = None
 
@@ -214,6 +215,9 @@ class Decoder:
         masked = perf_counter()
         found = self._distributions(index, logits, support)
         kind, drawn = self._draw(index, found, jumped)
+        if drawn.token_id >= len(logits):
+            said = f"Step {index}: the model has {len(logits)} logits, none for token {drawn.token_id}."
+            raise self._failed(index, said)
         sampled = perf_counter()
         after = self._advance(self._states[index], drawn.token_id)
         advanced = perf_counter() - sampled
@@ -255,8 +259,7 @@ class Decoder:
         return self._place_of(tuple(step.token_id for step in self._steps[:index]), self._states[index])
 
     def _place_of(self, tokens: tuple[int, ...], state: int) -> Place:
-        remaining = self.spec.max_tokens - len(tokens)
-        return Place(self._states[0], len(self._prefix), tokens, state, remaining)
+        return Place(self._states[0], len(self._prefix), tokens, state, self._limit - len(tokens))
 
     def _owed(self, index: int) -> bytes:
         """What is still to be spelled of the healed prefix."""
@@ -313,7 +316,10 @@ class Decoder:
         if not self._removed:
             return None
         allowed = self.masker.mask(self.masker.constraint.start).to_bool()
-        found = distributions(self._forward.after_removed(), allowed, self.spec.sampler)
+        try:
+            found = distributions(self._forward.after_removed(), allowed, self.spec.sampler)
+        except DecodingError:  # the run itself never asks for these logits
+            return Healed(self._pairs(self._removed), self._prefix, ())
         favourite = int(found.renormalised.argmax())
         shown = candidates(found, favourite, self.model.vocabulary, Ranking(found.logits))
         return Healed(self._pairs(self._removed), self._prefix, shown)
@@ -369,6 +375,8 @@ def _masks(
 def _prompt(model: Model, spec: RunSpec) -> list[int]:
     if not spec.prompt.strip():
         raise DecodingError("The prompt is empty. Write what the model should answer.")
+    if any("\ud800" <= character <= "\udfff" for character in spec.prompt):
+        raise DecodingError("The prompt holds half a character (a lone surrogate); no tokenizer can read it.")
     ids = model.encode(spec.prompt, spec.chat_template)
     if len(ids) > model.context:
         raise DecodingError(

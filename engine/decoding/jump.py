@@ -13,6 +13,10 @@ from engine.constraint import Constraint
 from engine.decoding.records import JumpForward
 from engine.vocabulary import Canonical, Vocabulary
 
+LONGEST_JUMP = 4096
+"""Forced bytes that are cut into tokens together. How a text is cut depends on all of it, so this is the same wherever
+a run ends or a token is taken by hand."""
+
 
 def forced_bytes(constraint: Constraint, state: int, limit: int) -> tuple[bytes, int]:
     """The bytes that must follow, up to `limit` of them, and the state after them."""
@@ -30,9 +34,9 @@ def jumped(
     constraint: Constraint, vocabulary: Vocabulary, canonical: Canonical, state: int, most: int, how: JumpForward
 ) -> tuple[int, ...]:
     """Up to `most` tokens that can be written in `state` without asking the model."""
-    if how == "off":
+    if how == "off" or most <= 0:
         return ()
-    forced, _ = forced_bytes(constraint, state, most * vocabulary.longest)
+    forced, _ = forced_bytes(constraint, state, LONGEST_JUMP)
     forced = _whole_characters(forced)
     ids = canonical.encode(forced) or ()
     if how == "safe" and ids and _may_go_on(constraint, vocabulary, state, forced, ids[-1]):
