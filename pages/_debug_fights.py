@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # torch comes with it
 FOLLOW = 0.5  # seconds between two looks at runs under way
 MOST_RUNS, MOST_TOKENS = 16, 512
 KEPT = 24  # results that are shared by all visitors
-PROMPT = "Answer in JSON."
+PROMPT = "Make up an example and write it as JSON."
 BOUNDS = {"samples": (1, MOST_RUNS), "temperature": (0.0, 2.0), "max_tokens": (8, MOST_TOKENS), "seed": (0, 2**31 - 1)}
 DEFAULTS = {"samples": 4, "temperature": 1.0, "max_tokens": 96, "seed": 0}
 LANGUAGES: dict[str, Language] = {
@@ -139,7 +139,14 @@ def suggested_prompt(source: ConstraintSource) -> str:
 
 
 def _fields(source: ConstraintSource) -> Asked:
-    st.text_area("Prompt", key="fights_prompt", height=76, max_chars=_settings.MAX_PROMPT, persist_state="session")
+    st.text_area(
+        "Prompt",
+        key="fights_prompt",
+        height=76,
+        max_chars=_settings.MAX_PROMPT,
+        help="Best the one your application sends: the figures belong to it.",
+        persist_state="session",
+    )
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         st.slider("Runs", *BOUNDS["samples"], key="fights_samples", persist_state="session", width=150)
         st.slider(

@@ -101,6 +101,8 @@ def _own_span(part: Fight, fights: Fights, located: Located) -> Span | None:
     """The beginning of a part: its first line, up to the next part that has a cost of its own."""
     if part.pointer is None or (span := located.span(part.pointer)) is None:
         return None
+    if part.pointer and not part.pointer.startswith("/") and span == located.span(""):
+        return None  # free text around a constraint, white space that a grammar ignores: no place of their own
     start, end = span
     line = located.text.find("\n", start, end)
     others = (located.span(other.pointer) for other in fights.parts if other.pointer and other.cost > 0)

@@ -74,6 +74,25 @@ def test_runs_are_sampled_and_ranked() -> None:
 
 
 @pytest.mark.usefixtures("fake_model")
+@pytest.mark.parametrize(
+    ("kind", "text", "hot"),
+    [
+        ("regex", "(19|20)[0-9]{2}", {"19", "20", "[0-9]{2}", "[0-9]"}),
+        ("lark", 'start: "a" word\nword: /[0-9]+/\n', {'start: "a" word', "word: /[0-9]+/"}),
+    ],
+)
+def test_other_kinds_have_parts_too(kind: str, text: str, hot: set[str]) -> None:
+    at = opened("fights", text, kind)
+    at.slider(key="fights_samples").set_value(1).run()
+    at.button(key="fights_start").click().run()
+    finished(at, "fights")
+    assert not at.exception
+    marks = [mark for mark in sent(at, "editor")[0]["marks"] if mark["kind"] == "heat"]
+    assert marks
+    assert {text[mark["start"] : mark["end"]] for mark in marks} <= hot
+
+
+@pytest.mark.usefixtures("fake_model")
 def test_the_same_question_is_answered_at_once_for_everybody() -> None:
     first = opened("fights")
     first.slider(key="fights_samples").set_value(1).run()

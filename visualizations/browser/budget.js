@@ -52,6 +52,7 @@ function twin(data) {
   thead.append(head)
   table.append(thead, body)
   const scroll = el("div", "scroll")
+  scroll.tabIndex = 0 // so that the keyboard can scroll it
   scroll.append(table)
   details.append(scroll)
   return details
@@ -67,5 +68,6 @@ export default function (component) {
   const table = twin(data)
   table.open = Boolean(open)
   root.replaceChildren(words, box, key, table)
+  box.tabIndex = 0
   box.append(chart(data, root.clientWidth, i => setTriggerValue("step", i)))
 }

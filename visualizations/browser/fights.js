@@ -15,7 +15,8 @@ function details(row) {
 
 function line(row, i, pick) {
   const tr = el("tr", `row${row.selected ? " selected" : ""}`)
-  const place = el("td", "place"), button = el("button", "mono", row.place), share = el("td", "share"), wanted = el("td", "wanted")
+  const place = el("td", "place"), button = el("button", "mono"), share = el("td", "share"), wanted = el("td", "wanted")
+  row.place.split(/(?=\/)/).forEach((part, n) => button.append(...(n ? [el("wbr"), part] : [part]))) // breaks before a slash
   button.setAttribute("aria-pressed", String(row.selected))
   button.title = "Select this part in the text"
   place.append(button)
@@ -26,7 +27,7 @@ function line(row, i, pick) {
   share.append(meter, el("span", "", row.percent))
   for (const wish of row.wanted) {
     const chip = el("span", "wish")
-    chip.append(el("span", "mono token", wish.text), el("span", "muted", ` ${wish.mass}`))
+    chip.append(el("span", "mono token", wish.text), el("span", "muted", wish.mass))
     wanted.append(chip)
   }
   tr.append(place, share, el("td", "n", small(row.cost)), el("td", "n opt", row.visits), el("td", "n opt", small(row.z)), wanted)
