@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 import streamlit as st
 
 from engine.automaton.view import View
+from engine.constraint import Constraint
 from engine.decoding.records import FinishReason, RunSpec, Step, Trace
 from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
@@ -18,7 +19,7 @@ from pages._constraints import compiled, masked, places
 from pages._runs import runs
 from pages._session import Visit, never, sampled
 from pages._step import inside_step, written_tokens
-from visualizations.automaton import automaton_panel, selected_origin
+from visualizations.automaton import automaton_panel, classic_view, selected_origin
 from visualizations.facts import facts
 from visualizations.notice import notice
 from visualizations.schema_text import schema_text, spans_of
@@ -78,6 +79,7 @@ def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> No
         view = _automaton(visit, run.trace, step)
         picked = selected_origin(view, visit.selected) if view is not None and visit.selected else None
         _source(run.trace, (picked,) if picked else step.origins, masking)
+        _classic(run.trace)
     with st.container():
         runs(visit)
     with st.container():
@@ -190,11 +192,22 @@ def _automaton(visit: Visit, trace: Trace, step: Step) -> View | None:
             selected=visit.selected,
             on_select=partial(setattr, visit, "selected"),
             places=places(source),
+            source_text=source.text,
             steps=trace.steps[: step.index + 1],
         )
     except (ConstraintError, ValueError) as error:  # over budget; a path that another version of the engine recorded
         notice(f"The automaton of this trace can't be drawn here: {error}", key="no_graph", kind="warning")
         return None
+
+
+def _classic(trace: Trace) -> None:
+    """A regex as textbooks draw it, for those who ask for it: it is built in a process of its own."""
+    source = trace.spec.constraint
+    constraint = compiled(source) if source is not None and source.kind == "regex" and not source.after else None
+    if source is None or not isinstance(constraint, Constraint):
+        return
+    if st.toggle("Beside the textbook's automaton, over characters", key="classic_shown", persist_state="session"):
+        classic_view(source.text, constraint, key="classic")
 
 
 def _source(trace: Trace, speaking: tuple[Origin, ...], masking: tuple[Origin, ...]) -> None:

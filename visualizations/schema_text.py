@@ -12,7 +12,7 @@ from visualizations.editor import Edited, Highlight, Language, editor
 def schema_text(
     text: str, speaking: Sequence[Span], masking: Sequence[Span], *, key: str, language: Language = "json"
 ) -> Edited:
-    """`speaking`: spans of the parts whose bytes can come next; `masking`: of those that masked the first choice.
+    """`speaking`: spans of the parts whose bytes can come next; `masking`: of those that mask the token looked at.
 
     A click on a part is in `.clicked`.
     """

@@ -149,7 +149,7 @@ def test_a_run_is_cancelled(fake_model: PageModel, monkeypatch: pytest.MonkeyPat
 def running(fake_model: PageModel, monkeypatch: pytest.MonkeyPatch) -> AppTest:
     """A page whose worker extends a run of up to 60 tokens, slowly."""
     extend = fake_model.extend
-    monkeypatch.setattr(fake_model, "extend", lambda *given, **more: (time.sleep(0.02), extend(*given, **more))[1])
+    monkeypatch.setattr(fake_model, "extend", lambda *given, **more: (time.sleep(0.05), extend(*given, **more))[1])
     at = opened(run=_link.pack(RunSpec("Say something.", BOOLEAN, max_tokens=60), 0))
     at.button(key="to_end").click().run()
     assert at.session_state["visit"].busy

@@ -2,7 +2,7 @@
 // A <textarea> keeps caret, undo, selection and input methods the browser's own; the same text, coloured and marked, lies
 // behind it line by line, and only the lines in sight are coloured. Offsets from and to Python count code points.
 const PAUSE = 400 // ms without a key before Python is told
-const LEGEND = [["speaks", "may speak next"], ["masks", "masked the first choice"], ["selected", "selected"], ["read", "read so far"], ["heat", "probability lost here"]]
+const LEGEND = [["speaks", "may speak next"], ["masks", "masks the token looked at"], ["selected", "selected"], ["read", "read so far"], ["heat", "probability lost here"]]
 const NAVIGATION = new Set(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "Home", "End", "PageUp", "PageDown"])
 
 class Editor {
