@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import streamlit as st
 
+from engine.analysis.room import distances_along
 from engine.automaton.view import View
 from engine.constraint import Constraint
 from engine.decoding.records import FinishReason, RunSpec, Step, Trace
@@ -17,9 +18,10 @@ from pages._breakpoints import breakpoint
 from pages._carry import carry
 from pages._constraints import compiled, masked, places
 from pages._runs import runs
-from pages._session import Visit, never, sampled
-from pages._step import inside_step, written_tokens
+from pages._session import Visit, never, sampled, speaks
+from pages._step import inside_step, masker_of, written_tokens
 from visualizations.automaton import automaton_panel, classic_view, selected_origin
+from visualizations.budget import budget_view
 from visualizations.facts import facts
 from visualizations.notice import notice
 from visualizations.schema_text import schema_text, spans_of
@@ -86,6 +88,7 @@ def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> No
         written_tokens(visit, run.trace, step, model)
     with st.container():
         timeline(run.trace, visit.position, key="timeline", on_step=_goes(visit, "timeline"))
+        _budget(visit, run.trace, model)
         steps_table(run.trace, visit.position, key="steps", on_step=_goes(visit, "steps"))
 
 
@@ -208,6 +211,24 @@ def _classic(trace: Trace) -> None:
         return
     if st.toggle("Beside the textbook's automaton, over characters", key="classic_shown", persist_state="session"):
         classic_view(source.text, constraint, key="classic")
+
+
+def _budget(visit: Visit, trace: Trace, model: Model | None) -> None:
+    """Whether the limit leaves room for an end, for those who ask: distances take a while where they are new."""
+    masker = masker_of(trace.spec.constraint, model) if model is not None and speaks(trace, model) else None
+    if masker is None or trace.spec.constraint is None:
+        return
+    if st.toggle("Token budget: what the limit leaves, what an end takes", key="budget_on", persist_state="session"):
+        try:
+            budget_view(
+                trace,
+                distances_along(trace, masker),
+                position=visit.position,
+                key="budget",
+                on_step=_goes(visit, "budget"),
+            )
+        except (ConstraintError, ValueError) as error:
+            notice(str(error), key="budget_problem")
 
 
 def _source(trace: Trace, speaking: tuple[Origin, ...], masking: tuple[Origin, ...]) -> None:
