@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
+from streamlit.util import calc_hash
 
 import pages._model
 from engine.model import ModelError
@@ -79,14 +80,24 @@ def fake_model(monkeypatch: pytest.MonkeyPatch) -> PageModel:
     return model
 
 
-def opened(**query: str) -> AppTest:
-    """The app, opened and with its model's fate decided."""
-    at = AppTest.from_file(APP, default_timeout=30)
+def opened(page: str = "pages/step_through.py", **query: str) -> AppTest:
+    """A page of the app, opened and with its model's fate decided."""
+    at = AppTest.from_file(APP, default_timeout=30).run().switch_page(page)
     for name, value in query.items():
         at.query_params[name] = value
     at.run()
     wait_for(lambda: not pages._model.loading().busy)
     return at.run()
+
+
+def lesson(slug: str, *, revealed: bool = True) -> AppTest:
+    """A lesson's page, opened and with its model's fate decided; `revealed`: its prediction skipped."""
+    at = AppTest.from_file(APP, default_timeout=30)
+    at._page_hash = calc_hash(slug)  # a page that is a function has no path to switch to
+    at.run()
+    wait_for(lambda: not pages._model.loading().busy)
+    at.run()
+    return at.button(key=f"{slug}_prediction_skip").click().run() if revealed else at
 
 
 def wait_for(happened: Callable[[], bool], seconds: float = 20) -> None:

@@ -52,7 +52,7 @@ def test_no_connection_leaves_the_machine(browser: Any) -> None:
     starting = AppServer()
     with Watch(starting.server.process.pid) as watch, starting as server:
         page = browser.new_page()
-        page.goto(server.url)
+        page.goto(f"{server.url}/step_through")
         ready(page)
         press(page, "start")
         badge(page, "Live").wait_for(timeout=60_000)

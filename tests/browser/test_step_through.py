@@ -27,7 +27,7 @@ def page(browser: Any, server: Server) -> Iterator[Any]:
     broken: list[str] = []
     page.on("pageerror", lambda error: broken.append(str(error)))
     page.on("request", lambda request: broken.append(request.url) if leaves(request.url) else None)
-    page.goto(server.url)
+    page.goto(f"{server.url}/step_through")
     page.locator(".chip.current").wait_for(timeout=WAIT)
     yield page
     page.close()
@@ -194,7 +194,7 @@ def test_states_are_selected_in_the_picture(page: Any) -> None:
 def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     width, height = SIZES[size]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-    page.goto(server.url)
+    page.goto(f"{server.url}/step_through")
     page.locator(".chip.current").wait_for(timeout=WAIT)
     page.locator(".frame g.s.current").wait_for(timeout=WAIT)
     keep(page, f"step-through-{scheme}-{size}")

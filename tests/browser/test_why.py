@@ -22,7 +22,7 @@ def page(browser: Any, server: Server) -> Iterator[Any]:
     page = browser.new_page(viewport={"width": width, "height": height})
     broken: list[str] = []
     page.on("pageerror", lambda error: broken.append(str(error)))
-    page.goto(server.url)
+    page.goto(f"{server.url}/step_through")
     page.locator(".verdict").wait_for(timeout=WAIT)
     ready(page)
     page.locator(".often").wait_for(timeout=WAIT)

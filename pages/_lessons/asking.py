@@ -1,0 +1,123 @@
+"""The two places where a lesson asks: the prediction before the experiment, the exercise after it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+import streamlit as st
+
+from pages._lessons.experiments import Experiment
+from pages._lessons.fields import Fields, known_part
+from pages._lessons.judge import Given, Verdict, judged, options_of, revealed
+from pages._lessons.reader import Asked, Lesson
+from visualizations.notice import notice
+
+Write = Callable[[str], None]
+"""Draws a lesson's Markdown."""
+
+
+@dataclass
+class Sitting:
+    """How far one reader is in one lesson. `given`: the prediction; `open`: it was made or skipped."""
+
+    open: bool = False
+    given: Given = None
+    verdict: Verdict | None = None
+    hints: int = 0
+
+
+def prediction(lesson: Lesson, sitting: Sitting, fields: Fields, write: Write, done: Callable[[], None]) -> None:
+    """Asks for the prediction until it is made or skipped; then what was said beside what came out."""
+    key, asked = f"{lesson.slug}_prediction", lesson.prediction
+    with st.container(border=True, key=f"{key}_box"):
+        st.markdown("**Your prediction**")
+        write(known_part(lesson.text("Prediction"), fields)[0])
+        if sitting.open:
+            _outcome(sitting, asked, fields, key)
+            return
+        given = _field(asked, fields, key)
+
+        def commit() -> None:
+            sitting.given, sitting.open = given, True
+            done()
+
+        def skip() -> None:
+            sitting.open = True
+
+        with st.container(horizontal=True):
+            st.button("Commit", key=f"{key}_commit", type="primary", on_click=commit, disabled=given in (None, ""))
+            st.button("Skip", key=f"{key}_skip", type="tertiary", on_click=skip)
+
+
+def _outcome(sitting: Sitting, asked: Asked, fields: Fields, key: str) -> None:
+    right, came_out = revealed(asked, sitting.given, fields)
+    with st.container(horizontal=True, vertical_alignment="center"):
+        if sitting.given is not None and right is not None:
+            icon, colour = (":material/check:", "green") if right else (":material/close:", "orange")
+            st.badge("As predicted" if right else "Not as predicted", icon=icon, color=colour)  # type: ignore[arg-type]
+        if sitting.given is not None:
+            unit = asked.unit and f" {asked.unit}"
+            st.markdown(f"You said {sitting.given}{unit}.")
+        st.markdown(f"It is {came_out}." if came_out else "What it is comes out of the experiment below.")
+
+
+def exercise(
+    lesson: Lesson, sitting: Sitting, fields: Fields, module: Experiment, write: Write, done: Callable[[], None]
+) -> None:
+    """Asks for the answer, checks it, gives hints one at a time."""
+    key, asked = f"{lesson.slug}_exercise", lesson.exercise
+    with st.container(border=True, key=f"{key}_box"):
+        write(known_part(lesson.text("Exercise"), fields)[0])
+        given = _field(asked, fields, key)
+
+        def check() -> None:
+            sitting.verdict = _judged(asked, given, fields, module)
+            if sitting.verdict.right:
+                done()
+
+        def hint() -> None:
+            sitting.hints += 1
+
+        with st.container(horizontal=True):
+            st.button("Check", key=f"{key}_check", type="primary", on_click=check)
+            left = len(lesson.hints) - sitting.hints
+            if left > 0:
+                label = f"Hint ({left} left)"
+                st.button(label, key=f"{key}_hint", icon=":material/lightbulb:", on_click=hint)
+        for number, text in enumerate(lesson.hints[: sitting.hints], 1):
+            ready, waits = known_part(text, fields)
+            write(f"*Hint {number}.* {ready}" + (" *(needs the experiment)*" if waits else ""))
+        if sitting.verdict is not None:
+            kind = {True: "info", False: "warning", None: "info"}[sitting.verdict.right]
+            mark = "✓ " if sitting.verdict.right else ""
+            notice(mark + sitting.verdict.said, key=f"{key}_verdict", kind=kind)  # type: ignore[arg-type]
+
+
+def _judged(asked: Asked, given: Given, fields: Fields, module: Experiment) -> Verdict:
+    if asked.kind != "own":
+        return judged(asked, given, fields)
+    check = cast("Callable[[Fields, str], str] | None", getattr(module, "check", None))
+    if check is None:
+        return Verdict(None, "This experiment checks nothing: the lesson's file asks for a check that is not there.")
+    missing = check(fields, "" if given is None else str(given))
+    return Verdict(not missing, missing or "Right.")
+
+
+def _field(asked: Asked, fields: Fields, key: str) -> Given:
+    """The widget that takes the answer."""
+    label, hidden = "Your answer", "collapsed"
+    if asked.kind in ("choice", "token"):
+        options = options_of(asked, fields)
+        if asked.kind == "token":
+            return st.pills(label, options, key=f"{key}_given", label_visibility="collapsed")
+        return st.radio(label, options, index=None, key=f"{key}_given", label_visibility="collapsed")
+    if asked.kind == "number" or (asked.kind == "own" and asked.input == "number"):
+        shown = f"{label} ({asked.unit})" if asked.unit else label
+        return st.number_input(shown, value=None, key=f"{key}_given", width=220)
+    if asked.kind == "own" and asked.input == "none":
+        return None
+    if asked.kind == "constraint":
+        return st.text_area(f"Your {asked.language.replace('_', ' ')}", key=f"{key}_given", height=90) or None
+    return st.text_input(label, key=f"{key}_given", label_visibility=hidden) or None  # type: ignore[arg-type]

@@ -1,0 +1,363 @@
+"""Reads a lesson: one Markdown file with a small declaration at its top. See lessons/README.md for the format.
+
+A file that is wrong gives a LessonError that names the file, the line and what to write instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import yaml
+
+from pages._lessons.fields import FIELD, TERM, bad_format
+
+SECTIONS = ("Question", "Prediction", "Experiment", "Seen", "Rule", "Exercise", "Teacher")
+PredictionKind = Literal["choice", "token", "number"]
+CheckKind = Literal["choice", "number", "text", "constraint", "own"]
+Input = Literal["text", "number", "none"]
+Language = Literal["regex", "json_schema"]
+_NAME = re.compile(r"(\d\d)-([a-z0-9-]+)\.md")
+_DIGIT = re.compile(r"\d")
+
+
+class LessonError(ValueError):
+    """A lesson that can't be read; the message begins with file and line."""
+
+    def __init__(self, path: Path, line: int, said: str) -> None:
+        super().__init__(f"{path.name}, line {line}: {said}")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A prediction or an exercise. `options`: texts, or the name of a field that lists them (one a line).
+
+    `answer`: the name of a computed field, or the answer itself. `tolerance`: how far a number may be off.
+    `accepts` and `rejects`: texts a constraint that the reader writes in `language` must take or refuse. `input`: what
+    an exercise of kind own asks for.
+    """
+
+    kind: PredictionKind | CheckKind
+    options: tuple[str, ...] = ()
+    answer: str = ""
+    unit: str = ""
+    tolerance: float = 0.0
+    accepts: tuple[str, ...] = ()
+    rejects: tuple[str, ...] = ()
+    language: Language = "regex"
+    input: Input = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A door to Step-through: an example's run at a step, which is a number or the name of a field."""
+
+    text: str
+    example: str
+    step: str = "0"
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A lesson as its file says. `number` orders the lessons, `slug` is its address; `sections` by heading.
+
+    `allowed_digits`: texts with digits that may stand in the lesson as they are, with the reason.
+    """
+
+    path: Path
+    number: int
+    slug: str
+    title: str
+    minutes: int
+    experiment: str
+    prediction: Asked
+    exercise: Asked
+    sections: Mapping[str, str]
+    hints: tuple[str, ...] = ()
+    links: tuple[Link, ...] = ()
+    start: Link | None = None
+    allowed_digits: Mapping[str, str] = field(default_factory=dict)
+
+    def text(self, section: str) -> str:
+        """The text under a heading, "" if it has none."""
+        return self.sections.get(section, "")
+
+    def texts(self) -> Iterator[str]:
+        """Every text of the lesson that a page shows."""
+        yield self.title
+        yield from self.sections.values()
+        yield from (*self.prediction.options, *self.exercise.options, *self.hints)
+        yield from (link.text for link in self.links)
+
+
+FieldsOf = Callable[[str], Mapping[str, str] | None]
+"""The fields of an experiment: name -> what it is; None if there is no such experiment."""
+
+
+def read_lesson(path: Path, fields_of: FieldsOf, glossary: Mapping[str, str]) -> Lesson:
+    """The lesson in `path`. Raises LessonError."""
+    return _Reader(path, path.read_text(encoding="utf-8"), fields_of, glossary).lesson()
+
+
+def lesson_paths(folder: Path) -> list[Path]:
+    """The lesson files of a folder in their order."""
+    return sorted(path for path in folder.glob("*.md") if _NAME.fullmatch(path.name))
+
+
+def slug_of(path: Path) -> str:
+    """A lesson's address: its file's name without the number."""
+    found = _NAME.fullmatch(path.name)
+    return found[2] if found else path.stem
+
+
+def read_glossary(path: Path) -> dict[str, str]:
+    """Terms and their definitions, from paragraphs `**term**: definition`. Raises LessonError."""
+    entries: dict[str, str] = {}
+    line = 1
+    for block in re.split(r"(\n\s*\n)", path.read_text(encoding="utf-8")):
+        if block.strip() and not block.lstrip().startswith("#"):
+            found = re.fullmatch(r"\*\*([^*]+)\*\*:\s+(.+)", block.strip(), re.DOTALL)
+            if found is None:
+                raise LessonError(path, line, "a term is written as `**term**: its definition`.")
+            if found[1] in entries:
+                raise LessonError(path, line, f"the term {found[1]!r} is explained twice.")
+            entries[found[1]] = " ".join(found[2].split())
+        line += block.count("\n")
+    return entries
+
+
+def undeclared_digits(lesson: Lesson) -> list[str]:
+    """The places of a lesson's texts where a digit stands that is neither computed nor declared."""
+    found = []
+    for text in lesson.texts():
+        bare = TERM.sub("", FIELD.sub("", text))
+        for allowed in sorted(lesson.allowed_digits, key=len, reverse=True):
+            bare = bare.replace(allowed, "")
+        found += [" ".join(line.split()) for line in bare.splitlines() if _DIGIT.search(line)]
+    return found
+
+
+class _Reader:
+    """One file on its way to a Lesson; `line` numbers count from one."""
+
+    def __init__(self, path: Path, text: str, fields_of: FieldsOf, glossary: Mapping[str, str]) -> None:
+        self._path, self._lines = path, text.splitlines()
+        self._fields_of, self._glossary = fields_of, glossary
+
+    def lesson(self) -> Lesson:
+        named = _NAME.fullmatch(self._path.name)
+        if named is None:
+            raise self._error(1, "a lesson's file is named like 06-renormalisation.md: two digits, a dash, words.")
+        top = self._declaration()
+        sections = self._sections()
+        made = Lesson(
+            path=self._path,
+            number=int(named[1]),
+            slug=named[2],
+            title=top.text("title"),
+            minutes=top.whole("minutes", 1, 60),
+            experiment=top.text("experiment"),
+            prediction=self._asked(top.part("prediction"), get_args(PredictionKind)),
+            exercise=self._asked(top.part("exercise"), get_args(CheckKind)),
+            sections=sections,
+            hints=top.texts("hints"),
+            links=tuple(self._link(part) for part in top.parts("links")),
+            start=self._link(top.part("start"), text="") if top.has("start") else None,
+            allowed_digits=top.mapping("allowed_digits"),
+        )
+        top.nothing_else()
+        self._check_names(made, top)
+        return made
+
+    def _error(self, line: int, said: str) -> LessonError:
+        return LessonError(self._path, line, said)
+
+    def _declaration(self) -> _Part:
+        if not self._lines or self._lines[0].strip() != "---":
+            raise self._error(1, "a lesson begins with a line `---`, its declaration, and `---` again.")
+        end = next((n for n, line in enumerate(self._lines[1:], 1) if line.strip() == "---"), None)
+        if end is None:
+            raise self._error(1, "the declaration has no end: a second line `---` is missing.")
+        self._body = end + 1
+        try:
+            node = yaml.compose("\n".join(self._lines[1:end]), Loader=yaml.SafeLoader)
+        except yaml.YAMLError as error:
+            mark = getattr(error, "problem_mark", None)
+            said = getattr(error, "problem", None) or "this is not readable"
+            raise self._error(2 + (mark.line if mark else 0), f"the declaration is not valid YAML: {said}.") from error
+        if not isinstance(node, yaml.MappingNode):
+            raise self._error(2, "the declaration must be lines such as `title: Renormalisation`.")
+        return _Part(self._path, node, "the declaration")
+
+    def _sections(self) -> dict[str, str]:
+        found: dict[str, list[str]] = {}
+        here: list[str] | None = None
+        fenced = False
+        for number, line in enumerate(self._lines[self._body :], self._body + 1):
+            fenced ^= line.lstrip().startswith("```")
+            if not fenced and line.startswith("# "):
+                name = line[2:].strip()
+                if name not in SECTIONS:
+                    raise self._error(number, f"there is no section {name!r}; the sections are {', '.join(SECTIONS)}.")
+                if name in found:
+                    raise self._error(number, f"the section {name} stands here a second time.")
+                here = found.setdefault(name, [])
+            elif here is None:
+                if line.strip():
+                    raise self._error(number, "text before the first heading; begin with `# Question`.")
+            else:
+                here.append(line)
+        if missing := [name for name in SECTIONS if not "".join(found.get(name, [])).strip()]:
+            raise self._error(len(self._lines), f"the section `# {missing[0]}` is missing or empty.")
+        return {name: "\n".join(lines).strip() for name, lines in found.items()}
+
+    def _asked(self, part: _Part, kinds: tuple[str, ...]) -> Asked:
+        kind = part.one_of("kind", kinds)
+        asked = Asked(
+            kind=kind,  # type: ignore[arg-type]
+            options=part.texts("options"),
+            answer=part.text("answer", ""),
+            unit=part.text("unit", ""),
+            tolerance=part.number("tolerance", 0.0),
+            accepts=part.texts("accepts"),
+            rejects=part.texts("rejects"),
+            language=part.one_of("language", get_args(Language), "regex"),  # type: ignore[arg-type]
+            input=part.one_of("input", get_args(Input), "none"),  # type: ignore[arg-type]
+        )
+        part.nothing_else()
+        if kind in ("choice", "token") and not asked.options:
+            raise part.error(f"{part.name} of kind {kind} needs `options`.")
+        if kind in ("choice", "token", "number", "text") and not asked.answer:
+            raise part.error(f"{part.name} of kind {kind} needs an `answer`.")
+        if kind == "constraint" and not (asked.accepts and asked.rejects):
+            raise part.error(f"{part.name} of kind constraint needs texts that it `accepts` and that it `rejects`.")
+        return asked
+
+    def _link(self, part: _Part, text: str | None = None) -> Link:
+        link = Link(part.text("text", text), part.text("example"), part.text("step", "0"))
+        part.nothing_else()
+        return link
+
+    def _check_names(self, lesson: Lesson, top: _Part) -> None:
+        known = self._fields_of(lesson.experiment)
+        if known is None:
+            raise self._error(top.line_of("experiment"), f"there is no experiment {lesson.experiment!r}.")
+        for number, line in enumerate(self._lines, 1):
+            for found in FIELD.finditer(line):
+                if found[1] not in known:
+                    said = f"the experiment {lesson.experiment} computes no {found[1]!r}; it has {', '.join(known)}."
+                    raise self._error(number, said)
+                if bad_format((found[2] or "").strip()):
+                    raise self._error(
+                        number, f"{found[2]!r} is no format; write percent, or one such as .2f or a comma."
+                    )
+            for found in TERM.finditer(line):
+                if found[1].strip() not in self._glossary:
+                    raise self._error(number, f"the glossary has no term {found[1].strip()!r}; add it to glossary.md.")
+
+
+class _Part:
+    """A mapping of the declaration, read key by key, each with its line."""
+
+    def __init__(self, path: Path, node: yaml.MappingNode, name: str) -> None:
+        self._path, self._node, self.name = path, node, name
+        self._left: dict[str, yaml.Node] = {}
+        for key, value in node.value:
+            if key.value in self._left:
+                raise LessonError(path, _line(key), f"{name} has {key.value!r} twice.")
+            self._left[str(key.value)] = value
+        self._lines = {str(key.value): _line(key) for key, _ in node.value}
+
+    def error(self, said: str, key: str = "") -> LessonError:
+        return LessonError(self._path, self.line_of(key), said)
+
+    def line_of(self, key: str) -> int:
+        return self._lines.get(key, _line(self._node))
+
+    def has(self, key: str) -> bool:
+        return key in self._left
+
+    def _take(self, key: str, default: Any) -> Any:
+        node = self._left.pop(key, None)
+        if node is not None:
+            return yaml.SafeLoader("").construct_object(node, deep=True)
+        if default is None:
+            raise self.error(f"{self.name} lacks `{key}`.")
+        return default
+
+    def text(self, key: str, default: str | None = None) -> str:
+        node = self._left.pop(key, None)
+        if node is None:
+            if default is None:
+                raise self.error(f"{self.name} lacks `{key}`.")
+            return default
+        return self._scalar(node, key)
+
+    def _scalar(self, node: yaml.Node, key: str) -> str:
+        """The text as it is written: `yes` and `1.0` are texts here."""
+        if not isinstance(node, yaml.ScalarNode):
+            said = f"`{key}` needs quotes around a text that has a colon in it or begins with a brace or a bracket."
+            raise LessonError(self._path, _line(node), said)
+        return str(node.value)
+
+    def whole(self, key: str, low: int, high: int) -> int:
+        value = self._take(key, None)
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise self.error(f"`{key}` must be a whole number from {low} to {high}.", key)
+        return value
+
+    def number(self, key: str, default: float) -> float:
+        value = self._take(key, default)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+            raise self.error(f"`{key}` must be a number that is not negative.", key)
+        return float(value)
+
+    def one_of(self, key: str, known: tuple[str, ...], default: str | None = None) -> str:
+        value = self.text(key, default)
+        if value not in known:
+            raise self.error(f"`{key}` must be one of {', '.join(known)}, not {value!r:.40}.", key)
+        return value
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        node = self._left.pop(key, None)
+        if node is None:
+            return ()
+        if not isinstance(node, yaml.SequenceNode):
+            raise self.error(f"`{key}` must be a list: a line for each, which begins with a dash.", key)
+        return tuple(self._scalar(one, key) for one in node.value)
+
+    def mapping(self, key: str) -> dict[str, str]:
+        node = self._left.pop(key, None)
+        if node is None:
+            return {}
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(f"`{key}` must be lines of the form `text: reason`.", key)
+        return {self._scalar(text, key): self._scalar(reason, key) for text, reason in node.value}
+
+    def part(self, key: str) -> _Part:
+        node = self._left.pop(key, None)
+        if not isinstance(node, yaml.MappingNode):
+            raise self.error(f"{self.name} lacks `{key}`, with its own lines below it.", key)
+        return _Part(self._path, node, key)
+
+    def parts(self, key: str) -> list[_Part]:
+        node = self._left.pop(key, None)
+        if node is None:
+            return []
+        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(n, yaml.MappingNode) for n in node.value):
+            raise self.error(f"`{key}` must be a list of parts, each beginning with a dash.", key)
+        return [_Part(self._path, one, key) for one in node.value]
+
+    def nothing_else(self) -> None:
+        if self._left:
+            key = next(iter(self._left))
+            raise self.error(f"{self.name} has no field {key!r}.", key)
+
+
+def _line(node: yaml.Node) -> int:
+    """The node's line in the file: the declaration begins in its second."""
+    return int(node.start_mark.line) + 2
