@@ -115,12 +115,15 @@ def outcome(looking: Looking, source: ConstraintSource, edited: Edited, tokens: 
 
 
 def place(looking: Looking, source: ConstraintSource, found: Outcome, tokens: Tokens | None) -> Place:
-    """The place looked at."""
+    """The place looked at; where the text stops, if the budget doesn't go so far as to look elsewhere."""
     replayed = found.replayed
-    at = replayed.verdict.offset if looking.at is None else _allowed_place(found, looking.at)
-    stops = at == replayed.verdict.offset
-    here = replayed.verdict if stops else found.constraint.check(replayed.text[:at])
-    return Place(here, stops and replayed.verdict.kind == "rejected", _token(source, found, here.offset, tokens))
+    stop = replayed.verdict
+    at = stop.offset if looking.at is None else _allowed_place(found, looking.at)
+    try:
+        here = stop if at == stop.offset else found.constraint.check(replayed.text[:at])
+        return Place(here, here is stop and stop.kind == "rejected", _token(source, found, here.offset, tokens))
+    except ConstraintError:
+        return Place(stop, stop.kind == "rejected", None)
 
 
 def text_field(looking: Looking, found: Outcome | None, place: Place | None) -> None:

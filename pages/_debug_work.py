@@ -92,6 +92,7 @@ class Question(Generic[T]):
         """Ask the thread to stop; what it finds is thrown away."""
         if self.worker is not None:
             self.worker.cancel()
+            self.worker = None
 
     def cancel(self) -> None:
         """Stop at once, keeping what the work itself returns when stopped."""

@@ -164,7 +164,10 @@ def page() -> None:
     looking = visit.looking
     text_now = edited(looking.text, key="debug_text", version=looking.version)
     compiles = now.source is not None and found is not None and found.constraint is not None
-    outcome = _debug_replay.outcome(looking, now.source, text_now, tokens) if compiles and now.source else None
+    refused = found is not None and found.constraint is None
+    outcome = None
+    if now.source is not None and not refused:
+        outcome = _debug_replay.outcome(looking, now.source, text_now, tokens)
     place = _debug_replay.place(looking, now.source, outcome, tokens) if outcome and now.source else None
     speaking = []
     if place is not None and st.session_state["debug_view"] == REPLAY:
@@ -220,7 +223,7 @@ def replay_view(
     _debug_replay.text_field(visit.looking, outcome, place)
     if now.source is not None:
         _debug_replay.reading_options(now.source)
-    if visit.looking.outcome.problem:
+    if visit.looking.outcome.problem and visit.report.answer is not None and visit.report.answer.constraint is not None:
         notice(visit.looking.outcome.problem, key="debug_replay_problem")
     elif outcome is not None and place is not None and now.source is not None:
         _debug_replay.result(visit.looking, now.source, outcome, place, tokens, located, visit.select)
