@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from engine.vocabulary.vocabulary import Vocabulary
 
-JSON = '{" {"" "} "}} ": ":" ":{ ":[ "," ", ", " ], ]} }} }, }} [[ ]] [" "] [{ }] {} [] "" :" :{ null true false'
+JSON = '{" ," {"" "} "}} ": ":" ":{ ":[ "," ", ", " ], ]} }} }, }} [[ ]] [" "] [{ }] {} [] "" :" :{ null true false'
 SPACED = [b' "', b'{ "', b' {"', b'": ', b'": "', b'", "', b'", ', b", ", b": ", b" {", b" }", b"  ", b"    ", b"\n  "]
 STEMS = (
     "a ad age al am an and ar are as at be born by child city co con day de di e ed en er es fact family for from he "
