@@ -73,6 +73,23 @@ FORMS = (ANSWER_FIRST, REASONING_FIRST, TWO_CALLS, ONE_CALL)
 DELIMITER = "Answer:"
 """What switches the mask on where thought and answer are one call."""
 
+EXAMPLES = {
+    "Two-digit sums": Task("Two-digit sums", "What is 52 + 31?", "83", "number"),
+    "Last letters": Task(
+        "Last letters",
+        'Take the last letter of each word in "Paul Lena Tim" and write the letters together.',
+        "lam",
+        "letters",
+    ),
+    "Counting": Task("Counting", "How many words are in this list: house, moon, tree, fish?", "4", "number"),
+}
+WORKED = {
+    "Two-digit sums": "52 + 31 = 83.",
+    "Last letters": "Paul ends with l, Lena with a, Tim with m.",
+    "Counting": "1 house, 2 moon, 3 tree, 4 fish.",
+}
+"""The example that every prompt holds, and how it is worked out."""
+
 REASONING = {"type": "string", "minLength": 1, "maxLength": 100}
 
 
@@ -113,14 +130,18 @@ def _ordered(
 
 
 def form_prompt(task: Task, form: str) -> str:
-    """What the model is asked in a form."""
-    if form == ANSWER_FIRST:
-        return f'{task.question} Answer in JSON with "answer" and "reasoning".'
-    if form == REASONING_FIRST:
-        return f'{task.question} Answer in JSON with "reasoning" and "answer".'
-    if form == ONE_CALL:
-        return f'{task.question} Think first, then write "{DELIMITER}" and the answer as JSON.'
-    return task.question
+    """What the model is asked in a form: an example of the same kind, worked out, and the task. A small model needs to
+    be shown."""
+    example = EXAMPLES[task.kind]
+    value = json.dumps(int(example.answer) if task.form == "number" else example.answer)
+    thought = json.dumps(WORKED[task.kind])
+    answered = {
+        ANSWER_FIRST: f'{{"answer": {value}, "reasoning": {thought}}}',
+        REASONING_FIRST: f'{{"reasoning": {thought}, "answer": {value}}}',
+        TWO_CALLS: f"{WORKED[task.kind]} So the answer is {example.answer}.",
+        ONE_CALL: f'{WORKED[task.kind]} {DELIMITER} {{"answer": {value}}}',
+    }[form]
+    return f"Question: {example.question}\n{answered}\n\nQuestion: {task.question}"
 
 
 def form_source(task: Task, form: str) -> ConstraintSource:
@@ -172,7 +193,18 @@ PASSAGES = (
 REQUIRED = "a string is required"
 OR_UNKNOWN = 'a string or "unknown"'
 OR_NULL = "a string or null"
-OR_NULL_TOLD = "a string or null, and told so"
+OR_NULL_TOLD = "a string or null, told and shown"
+BRANCH_EXAMPLES = """ Use null for what the text does not say.
+
+Text: Rose is a nurse at Mercy Hospital.
+{"name": "Rose", "employer": "Mercy Hospital"}
+
+Text: Frank slept all day.
+{"name": "Frank", "employer": null}
+
+"""
+"""One text with an employer and one without."""
+
 BRANCHES = (REQUIRED, OR_UNKNOWN, OR_NULL, OR_NULL_TOLD)
 
 _VALUES: Mapping[str, dict[str, Any]] = {
@@ -214,9 +246,9 @@ def _branch(model: Model, passages: list[Passage], branch: str, max_tokens: int)
 
 
 def branch_prompt(text: str, branch: str) -> str:
-    """What is asked; only the last branch is told of its way out."""
-    told = " Use null for what the text does not say." if branch == OR_NULL_TOLD else ""
-    return f"Extract name and employer as JSON.{told} Text: {text}"
+    """What is asked; only the last branch is told of its way out, and shown when to take it."""
+    told = BRANCH_EXAMPLES if branch == OR_NULL_TOLD else ""
+    return f"Extract name and employer as JSON.{told or ' '}Text: {text}"
 
 
 def branch_source(branch: str) -> ConstraintSource:

@@ -44,8 +44,8 @@ def shape(text: str) -> Shape:
     whole = _parsed(text.strip())
     fence = _FENCE.search(text)
     start, end, inside = _found(text, fence)
-    if fence is not None and start is not None:
-        start, end = min(start, fence.start()), max(end, fence.end())
+    if fence is not None and start is not None and fence.start() <= start and end <= fence.end():
+        start, end = fence.span()  # the marks of its own fence are no words around it
     value = whole[0] if whole else (_parsed(inside) or (None,))[0]
     return Shape(
         parses=whole is not None,

@@ -39,6 +39,12 @@ def test_a_fence_with_words_around_it(mark: str) -> None:
     assert found.value == {"a": 1}
 
 
+def test_a_fence_around_something_else_after_the_json() -> None:
+    found = shape('{"a": 1}\n\nIn Python:\n```python\ndef f(): ...\n```')
+    assert (found.fenced, found.inside, found.preamble) == (True, '{"a": 1}', "")
+    assert found.trailing.startswith("In Python:")
+
+
 def test_a_fence_that_is_never_closed() -> None:
     found = shape('```json\n{"a": 1}')
     assert (found.fenced, found.inside, found.preamble, found.trailing) == (True, '{"a": 1}', "", "")
