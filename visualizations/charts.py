@@ -60,7 +60,7 @@ def bars(
             cliponaxis=False,
         )
     most = largest or max((v for values in series.values() for v in values if v is not None), default=1.0)
-    figure.update_yaxes(autorange="reversed", ticktext=names, tickvals=_unique(names), tickmode="array")
+    figure.update_yaxes(_of_labels(names))
     figure.update_xaxes(title=label(title), tickformat=form, range=[0, 1.12 * (most or 1.0)])
     figure.update_traces(textposition="outside")
     tall = height or 60 + max(30, 24 * len(series)) * len(labels)
@@ -134,7 +134,7 @@ def intervals(
         showlegend=False,
     )
     figure.update_traces(textposition="top center")
-    figure.update_yaxes(autorange="reversed", ticktext=names, tickvals=_unique(names), tickmode="array")
+    figure.update_yaxes(_of_labels(names))
     figure.update_xaxes(title=label(title), tickformat=form, range=[0, largest] if largest else None)
     said = {"low": low, "measured": points, "high": high}
     columns = {name: [format(value, form) for value in values] for name, values in said.items()}
@@ -154,8 +154,14 @@ def _draw(figure: Figure, height: int, key: str, twin: Mapping[str, Sequence[Any
     figure.update_xaxes(automargin=True, fixedrange=True, zeroline=False)
     figure.update_yaxes(automargin=True, fixedrange=True, zeroline=False)
     st.plotly_chart(figure, key=key, config={"displayModeBar": False})
-    with st.expander("The same as a table", key=f"{key}_twin"):
+    with st.popover("The same as a table", type="tertiary", icon=":material/table:", key=f"{key}_twin"):
         st.dataframe(dict(twin), hide_index=True, key=f"{key}_table")
+
+
+def _of_labels(names: Sequence[str]) -> dict[str, Any]:
+    """An axis of labels, the first on top; `10101` is no number there."""
+    unique = _unique(names)
+    return {"type": "category", "autorange": "reversed", "ticktext": names, "tickvals": unique, "tickmode": "array"}
 
 
 def _unique(names: Sequence[str]) -> list[str]:

@@ -67,6 +67,8 @@ def lesson_pages() -> list[Any]:
 
 def page_for(slug: str) -> Any:
     """The page of a lesson, for links and switches."""
+    if "_lesson_pages" not in st.session_state:
+        st.rerun()  # a new server runs a page's file alone if that is the first it is asked for; app.py comes next
     return st.session_state["_lesson_pages"][slug]
 
 

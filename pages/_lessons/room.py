@@ -124,7 +124,7 @@ def shared(
             joined.add(asked)
             here.ask(asked, work, who).worker.wait(PATIENCE)  # type: ignore[union-attr]
 
-        st.button(label, key=f"{key}_ask", icon=":material/play_arrow:", on_click=begin, help=cost)
+        st.button(label, key=f"{key}_ask", icon=":material/play_arrow:", on_click=begin)
         st.caption(cost)
     return None
 

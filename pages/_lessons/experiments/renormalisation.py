@@ -92,8 +92,8 @@ def facts() -> Fields:
         "price": -math.log(FOUR["{"]),
         "example": NAME,
         "strings": len([n for n in range(32) if small.check(f"{n:05b}").kind == "accepted"]),
-        "refused": small.check("01").kind,
-        "taken_in": small.check("11").kind,
+        "refused": "masked" if small.check("01").kind == "rejected" else "allowed",
+        "taken_in": "masked" if small.check("11").kind == "rejected" else "allowed",
         **_of_run(trace, dearest),
         **_of_agreement(shipped_trace(CALM)),
     }
