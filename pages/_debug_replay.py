@@ -252,7 +252,7 @@ def _token(source: ConstraintSource, found: Outcome, at: int, tokens: Tokens | N
     def name(token_id: int) -> bytes | str:
         return tokens.vocabulary.tokens[token_id] or tokens.vocabulary.name(token_id)
 
-    allowed = () if why.allowed else tuple((i, name(i)) for i in why.nearest)
+    allowed = tuple((i, name(i)) for i in why.nearest if i != token.token_id)
     return Nearest(token, name(token.token_id), why.reason, count, tokens.vocabulary.size, allowed)
 
 
@@ -298,7 +298,12 @@ def _tokens(looking: Looking, source: ConstraintSource, found: Outcome, place: P
     names = {i: tokens.vocabulary.name(i) for i in tokens.vocabulary.end_ids}
     token_replay(replayed, looking.counts, place.here.offset, names=names, key="debug_tokens", on_token=select)
     how = {"canonical": "as its tokenizer splits it", "longest": "split into the longest tokens"}[replayed.tokenisation]
-    st.caption(f"{len(replayed.tokens):,} tokens of {prose(tokens.name)}, {how}.")
+    reached = sum(token.fate != "unread" for token in replayed.tokens)
+    counted = len(looking.counts)
+    rest = f" Masks at {counted:,} of them, nearest to where it stops: the time for more was over." * (
+        counted < reached and not looking.masks.busy
+    )
+    st.caption(f"{len(replayed.tokens):,} tokens of {prose(tokens.name)}, {how}.{rest}")
     follow([looking.masks], key="debug_masks_follow")  # type: ignore[list-item]
 
 
