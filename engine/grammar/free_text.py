@@ -47,9 +47,12 @@ def any_bytes() -> Constraint:
 def after_delimiter(constraint: Constraint, delimiter: str, *, free_after: bool = False) -> Constraint:
     """Free text up to the first `delimiter`, then `constraint`; with `free_after`, free text again after it.
 
-    Raises ConstraintError if the delimiter is empty or longer than `LONGEST_DELIMITER` bytes.
+    Raises ConstraintError if the delimiter is empty, no UTF-8, or longer than `LONGEST_DELIMITER` bytes.
     """
-    end = delimiter.encode()
+    try:
+        end = delimiter.encode()
+    except UnicodeEncodeError:
+        raise ConstraintError("The delimiter holds half a character (a lone surrogate), which no text does.") from None
     if not end:
         raise ConstraintError("The delimiter is empty. Write the text after which the constraint holds.")
     if len(end) > LONGEST_DELIMITER:

@@ -27,6 +27,8 @@ RULES: dict[SourceKind, re.Pattern[str]] = {
 
 def compile_source(source: ConstraintSource, budget: Budget | None = None) -> Constraint:
     """Compile a source with its options. Raises `ConstraintError` as the `compile_*` functions do."""
+    if "budget" in dict(source.options):
+        raise ConstraintError(f"Unknown option for {source.kind}: a budget is not part of a source.")
     options: dict[str, Any] = {name: int(v) if v.isdecimal() else v for name, v in source.options}
     if budget is not None:
         options["budget"] = budget

@@ -11,6 +11,8 @@ from engine.decoding.decoder import Decoder
 from engine.decoding.errors import DecodingError
 from engine.decoding.records import ConstraintSource, RunSpec
 from engine.decoding.trace import load_trace, save_trace
+from engine.errors import ConstraintError
+from engine.grammar.sources import compile_source
 from tests.unit.tiny_bpe import TinyModel, tiny_tokenizer
 
 # The later the letters, the earlier the merge: how "abcd" is cut depends on whether an "e" follows.
@@ -84,3 +86,12 @@ def test_a_token_without_a_logit_names_the_step(asked: dict[str, object]) -> Non
 def test_half_a_character_in_a_prompt_is_refused_in_words() -> None:
     with pytest.raises(DecodingError, match="half a character"):
         Decoder(MODEL, replace(SPEC, prompt="a b\udcff"))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [ConstraintSource("regex", "a", after="\ud800"), ConstraintSource("regex", "a", (("budget", "5"),))],
+)
+def test_what_a_link_may_hold_is_refused_in_words(source: ConstraintSource) -> None:
+    with pytest.raises(ConstraintError, match="half a character|Unknown option"):
+        compile_source(source)
