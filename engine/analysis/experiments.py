@@ -193,18 +193,8 @@ PASSAGES = (
 REQUIRED = "a string is required"
 OR_UNKNOWN = 'a string or "unknown"'
 OR_NULL = "a string or null"
-OR_NULL_TOLD = "a string or null, told and shown"
-BRANCH_EXAMPLES = """ Use null for what the text does not say.
-
-Text: Rose is a nurse at Mercy Hospital.
-{"name": "Rose", "employer": "Mercy Hospital"}
-
-Text: Frank slept all day.
-{"name": "Frank", "employer": null}
-
-"""
-"""One text with an employer and one without."""
-
+OR_NULL_TOLD = "a string or null, and told so"
+TOLD = " Use null for the employer if the text does not name one."
 BRANCHES = (REQUIRED, OR_UNKNOWN, OR_NULL, OR_NULL_TOLD)
 
 _VALUES: Mapping[str, dict[str, Any]] = {
@@ -246,9 +236,8 @@ def _branch(model: Model, passages: list[Passage], branch: str, max_tokens: int)
 
 
 def branch_prompt(text: str, branch: str) -> str:
-    """What is asked; only the last branch is told of its way out, and shown when to take it."""
-    told = BRANCH_EXAMPLES if branch == OR_NULL_TOLD else ""
-    return f"Extract name and employer as JSON.{told or ' '}Text: {text}"
+    """What is asked; only the last branch is told of its way out."""
+    return f"Extract name and employer as JSON.{TOLD if branch == OR_NULL_TOLD else ''} Text: {text}"
 
 
 def branch_source(branch: str) -> ConstraintSource:

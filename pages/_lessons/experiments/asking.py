@@ -183,8 +183,9 @@ def _retries(key: str) -> None:
 
 
 def _staircase(rate: Fraction) -> tuple[list[float], list[float]]:
-    """Calls over percentiles up to 99.99: flat between the shares that one, two, three calls are enough for."""
-    x, y, calls, start = [], [], 1, 0.0
+    """Calls over percentiles up to 99.99, from a little before the first edge: flat between the shares that one, two,
+    three calls are enough for."""
+    x, y, calls, start = [], [], 1, max(0.0, 100 * float(done_within(rate, 1)) - 15)
     while start < 99.99:
         end = min(99.99, 100 * float(done_within(rate, calls)))
         x += [start, end]

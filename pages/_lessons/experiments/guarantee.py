@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -34,6 +35,9 @@ from pages._lessons.live import the_model
 from pages._lessons.reader import Lesson
 from pages._lessons.series import answers, live_series, origin, shares, visible_lines
 
+if TYPE_CHECKING:  # torch comes with it
+    from engine.model.model import Model
+
 SHORT = {REQUIRED: "required", OR_UNKNOWN: "unknown", OR_NULL: "null", OR_NULL_TOLD: "told"}
 MAX_TOKENS = 40
 
@@ -54,7 +58,7 @@ FIELDS = {
     "answers": "answers in all",
     "example_text": "a text that names no employer",
     "example": "what was written for it under the required field",
-    "low": "lower end of the interval of the share that declines, told and shown",
+    "low": "lower end of the interval of the share that declines, told so",
     "high": "upper end of it",
     "level": "the confidence of the interval",
     "fourth": "what the automaton says to a value outside a closed vocabulary",
@@ -105,16 +109,16 @@ def opening(lesson: Lesson, key: str) -> None:
 
 def experiment(lesson: Lesson, key: str) -> Fields:
     """Fields without information; what is certain; what a token limit does."""
+    model = the_model()
     st.markdown("#### A required field, and nothing to put in it")
-    fields = dict(_extraction(f"{key}_extract"))
+    fields = dict(_extraction(model, f"{key}_extract"))
     st.markdown("#### What is certain")
     _certain(f"{key}_certain")
     st.markdown("#### What a token limit does")
-    return fields | dict(_cuts(f"{key}_cut"))
+    return fields | dict(_cuts(model, f"{key}_cut"))
 
 
-def _extraction(key: str) -> Fields:
-    model = the_model()
+def _extraction(model: Model | None, key: str) -> Fields:
     series, passages, live = recorded("guarantee"), {passage.text: passage for passage in PASSAGES}, False
     with st.expander("Your own text", key=f"{key}_own"):
         text = st.text_input("A text", "Lucy sat in the garden and read.", key=f"{key}_text", max_chars=300)
@@ -183,8 +187,7 @@ def _certain(key: str) -> None:
     )
 
 
-def _cuts(key: str) -> Fields:
-    model = the_model()
+def _cuts(model: Model | None, key: str) -> Fields:
     series, live = recorded("truncation"), False
     with st.expander("Your own limit", key=f"{key}_own"):
         limit = int(st.slider("Token limit", 9, 48, 20, key=f"{key}_limit"))

@@ -38,7 +38,6 @@ SHORT = {
 
 FIELDS = {
     "methods": "methods",
-    "names": "their names, one a line",
     "each": "answers of each method",
     "tries": "calls of the method that tries again, at most",
     **{
@@ -74,7 +73,6 @@ def facts() -> Fields:
     """The recorded series, the clash of a bias with a grammar, the rule's answer to the exercise."""
     return {
         "methods": len(METHODS),
-        "names": "\n".join(method.name for method in METHODS),
         "tries": TRIES,
         "level": 0.95,
         "mild_bias": MILD,
