@@ -60,7 +60,7 @@ def _outcome(sitting: Sitting, asked: Asked, fields: Fields, key: str) -> None:
         if sitting.given is not None:
             unit = asked.unit and f" {asked.unit}"
             st.markdown(f"You said {sitting.given}{unit}.")
-        st.markdown(f"It is {came_out}." if came_out else "What it is comes out of the experiment below.")
+        st.markdown(f"The answer: {came_out}." if came_out else "The answer comes out of the experiment below.")
 
 
 def exercise(

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # torch comes with it
 
 PASS = 0.05  # seconds of one forward pass of the bundled model on two cores, for the cost that is stated beforehand
 FOLLOW = 0.5
+SAID = "_lesson_model_said"  # the page being drawn has said how the model is
 
 
 @st.cache_resource(max_entries=16, show_spinner=False)
@@ -34,10 +35,13 @@ def recorded(name: str) -> Trace:
 
 
 def the_model() -> Model | None:
-    """The model, or None; then it is said whether it is still loading or why there is none. Draws a line."""
+    """The model, or None; then a line says whether it is still loading or why there is none, once a page."""
     state = loading()
     if state.model is not None:
         return state.model
+    if st.session_state.get(SAID):
+        return None
+    st.session_state[SAID] = True
     if state.busy:
         st.fragment(_loading, run_every=FOLLOW)()
     else:

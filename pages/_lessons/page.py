@@ -16,6 +16,7 @@ from pages._lessons.asking import Sitting, exercise, prediction
 from pages._lessons.experiments import Experiment, experiment_named, fields_of
 from pages._lessons.fields import Fields, known_part, linked, terms
 from pages._lessons.handout import handout
+from pages._lessons.live import SAID
 from pages._lessons.progress import Progress
 from pages._lessons.reader import Lesson, LessonError, Link, lesson_paths, read_glossary, read_lesson, slug_of
 from visualizations.notice import notice
@@ -110,6 +111,7 @@ def lesson_page(lesson: Lesson) -> None:
     """Draws a lesson."""
     module = experiment_named(lesson.experiment)
     assert module is not None  # the reader has made sure of it
+    st.session_state[SAID] = False
     sitting: Sitting = st.session_state.setdefault(f"_sitting_{lesson.slug}", Sitting())
     fields = _facts(lesson.experiment)
     _heading(lesson, fields)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -153,7 +153,6 @@ class _Reader:
         if named is None:
             raise self._error(1, "a lesson's file is named like 06-renormalisation.md: two digits, a dash, words.")
         top = self._declaration()
-        sections = self._sections()
         made = Lesson(
             path=self._path,
             number=int(named[1]),
@@ -163,13 +162,14 @@ class _Reader:
             experiment=top.text("experiment"),
             prediction=self._asked(top.part("prediction"), get_args(PredictionKind)),
             exercise=self._asked(top.part("exercise"), get_args(CheckKind)),
-            sections=sections,
+            sections={},
             hints=top.texts("hints"),
             links=tuple(self._link(part) for part in top.parts("links")),
             start=self._link(top.part("start"), text="") if top.has("start") else None,
             allowed_digits=top.mapping("allowed_digits"),
         )
         top.nothing_else()
+        made = replace(made, sections=self._sections())
         self._check_names(made, top)
         return made
 

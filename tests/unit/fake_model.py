@@ -20,6 +20,9 @@ class FakeCache:
     def length(self) -> int:
         return len(self.ids)
 
+    def fork(self, length: int) -> FakeCache:
+        return FakeCache(self.ids[:length])
+
     def crop(self, length: int) -> None:
         assert length <= len(self.ids)
         del self.ids[length:]

@@ -10,7 +10,7 @@ import streamlit as st
 from engine.analysis.conditional import Conditional, conditional
 from engine.analysis.importance import Importance, importance
 from engine.decoding.errors import DecodingError
-from engine.decoding.records import Candidate, ConstraintSource, RunSpec, Sampler, Step, Trace
+from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Step, Trace
 from engine.grammar.regex.compile import compile_regex
 from engine.shipped import shipped_trace
 from pages._debug_work import Progress
@@ -18,6 +18,7 @@ from pages._lessons.fields import Fields, Value
 from pages._lessons.live import cost, live_run, masker_of, recorded, step_shown, the_model
 from pages._lessons.reader import Lesson
 from pages._lessons.room import shared
+from pages._lessons.steps import step_bars
 from pages._session import worth_seeing
 from visualizations.charts import bars, curve
 from visualizations.notice import notice
@@ -162,13 +163,7 @@ def _on_a_run(key: str) -> dict[str, Value]:
     step = step_shown(trace, key)
     left, right = st.columns([3, 2], gap="medium")
     with left:
-        shown = _favourites(step)
-        gone = [not candidate.allowed for candidate in shown]
-        series = {
-            "the model": [candidate.raw for candidate in shown],
-            "after the mask": [candidate.renormalised for candidate in shown],
-        }
-        bars([candidate_text(c) for c in shown], series, key=f"{key}_bars", masked=gone, form=".2f", largest=1.0)
+        step_bars(step, key=f"{key}_bars")
     with right:
         st.metric(f"Step {step.index}: price, −ln Z", f"{step.cost:.2f} nats", f"Z = {step.z:.3g}", delta_color="off")
         names = [f"{s.index} {visible(s.token) or '⟨end⟩'}" for s in trace.steps]
@@ -184,13 +179,6 @@ def _spec(prompt: str, words: str) -> RunSpec | None:
         return None
     escaped = "|".join("".join(c if c.isalnum() or c == " " else "\\" + c for c in word) for word in answers)
     return RunSpec(prompt, ConstraintSource("regex", escaped), max_tokens=24)
-
-
-def _favourites(step: Step) -> list[Candidate]:
-    """The model's favourites and the grammar's, by rank."""
-    ranked = sorted(step.candidates, key=lambda c: c.rank)
-    kept = [c for c in ranked if c.allowed][:4]
-    return sorted({c.token_id: c for c in (*ranked[:4], *kept)}.values(), key=lambda c: c.rank)
 
 
 def _of_run(trace: Trace, dearest: Step) -> Fields:
