@@ -89,7 +89,8 @@ Way = Callable[[Sampler, Cancelled], Answer]
 def trials(
     model: Model, job: Job, n: int, *, temperature: float = 0.7, seed: int = 0, methods: Iterable[str] = ()
 ) -> list[Trial]:
-    """`n` trials of each method (of those named, where any are), with the seeds from `seed` on.
+    """`n` trials of each method (of those named, where any are), with the seeds from `seed` on. The methods take turns,
+    so that whatever else the machine does slows all of them alike.
 
     Raises ConstraintError if the schema does not compile, ValueError if the answer's beginning can't be spelled.
     """
@@ -98,9 +99,9 @@ def trials(
     ways = _ways(model, job, masker, wanted)
     chosen = list(methods) or list(ways)
     made = []
-    for name in chosen:
-        most, way = ways[name]
-        for place in range(n):
+    for place in range(n):
+        for name in chosen:
+            most, way = ways[name]
             sampler = Sampler(temperature=temperature, seed=seed + place)
             made.append(Trial(name, job.prompt, seed + place, most, _asking(way, sampler), wanted.judge))
     return made

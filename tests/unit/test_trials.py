@@ -196,7 +196,7 @@ def test_a_tool_call_s_arguments_are_its_answer() -> None:
     assert outcome.verdict.satisfies
 
 
-SUM = Task("sum", "What is 3 + 4?", "7", "number")
+SUM = Task("Two-digit sums", "What is 3 + 4?", "7", "number")
 
 
 @pytest.mark.parametrize("form", FORMS)

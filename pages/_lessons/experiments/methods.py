@@ -24,6 +24,7 @@ from pages._lessons.live import the_model
 from pages._lessons.reader import Lesson
 from pages._lessons.series import answers, live_series, origin, shares, typical, visible_lines
 from visualizations.notice import notice
+from visualizations.tokens import visible
 
 SHORT = {
     "prompt only": "prompt",
@@ -119,7 +120,7 @@ def _table(key: str) -> Fields:
             series, live = (found, True) if found else (series, live)
     origin(series, live)
     rows = [_row(method, series.group(method.name)) for method in METHODS]
-    st.dataframe(rows, hide_index=True, key=f"{key}_rows", height=36 * (len(rows) + 1))
+    st.dataframe(rows, hide_index=True, key=f"{key}_rows", height="content")
     if series.outcomes:
         left, right = st.columns(2, gap="medium")
         with left:
@@ -187,7 +188,7 @@ def _bias(key: str) -> None:
     )
     found = contradictions(_masker(), _tokens())
     rows = [
-        {"token": one.token.decode(errors="replace"), "taken at step": one.taken_at, "masked at step": one.masked_at}
+        {"token": visible(one.token), "taken at step": one.taken_at, "masked at step": one.masked_at}
         for one in found
         if one.token
     ]
