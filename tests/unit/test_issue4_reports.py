@@ -93,5 +93,5 @@ def test_half_a_character_in_a_prompt_is_refused_in_words() -> None:
     [ConstraintSource("regex", "a", after="\ud800"), ConstraintSource("regex", "a", (("budget", "5"),))],
 )
 def test_what_a_link_may_hold_is_refused_in_words(source: ConstraintSource) -> None:
-    with pytest.raises(ConstraintError, match="half a character|Unknown option"):
+    with pytest.raises(ConstraintError, match=r"half a character|Unknown option"):
         compile_source(source)
