@@ -144,7 +144,7 @@ class Rung:
     same: bool
 
 
-def ladder(rungs: Sequence[Rung], *, key: str) -> None:
+def ladder(rungs: Sequence[Rung], asked: str, *, key: str) -> None:
     """Draws the methods with their times on a logarithmic scale, slowest as long as the row."""
     slowest = max((rung.seconds for rung in rungs), default=1.0)
     fastest = min((rung.seconds for rung in rungs), default=1.0)
@@ -163,7 +163,7 @@ def ladder(rungs: Sequence[Rung], *, key: str) -> None:
         }
         for rung in rungs
     ]
-    _ladder(key=key, data={"rows": rows})
+    _ladder(key=key, data={"asked": asked, "rows": rows})
 
 
 def duration(seconds: float) -> str:

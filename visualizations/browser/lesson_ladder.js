@@ -16,5 +16,5 @@ export default function (component) {
     table.append(line)
   }
   scroll.append(table)
-  root.replaceChildren(scroll)
+  root.replaceChildren(el("div", "asked", data.asked), scroll)
 }

@@ -58,23 +58,23 @@ FIELDS = {
     "place": "the text after which the mask was found",
     "size": "tokens of the vocabulary that was measured",
     "allowed": "tokens allowed there",
-    "naive_time": "the time of the naive mask, in words",
-    "naive_run": "that time for all steps of a long run, in words",
+    "naive_ms": "the time of the naive mask, in milliseconds",
+    "naive_run_s": "that time for all steps of a long run, in seconds",
     "naive_bytes": "bytes that it read",
-    "trie_time": "the time of the trie walk, in words",
+    "trie_ms": "the time of the trie walk, in milliseconds",
     "trie_bytes": "bytes that it read",
     "trie_percent": "its bytes as a part of the naive ones",
-    "lazy_time": "the time of the compiled trie walk, in words",
-    "again_time": "the time of a remembered mask, in words",
-    "index_prepared": "what building the index took, in words",
+    "lazy_ms": "the time of the compiled trie walk, in milliseconds",
+    "again_us": "the time of a remembered mask, in microseconds",
+    "index_s": "what building the index took, in seconds",
     "index_states": "states in it",
     "faster": "how many times faster the remembered mask is than the naive one",
     "equal": "methods that gave the same mask",
-    "forward": "the median time of a forward pass of the run, in words",
-    "mask": "the median time of a mask of the run, in words",
-    "longest_mask": "its longest mask, in words",
-    "one_after_other": "forward passes and masks of the run one after the other, in words",
-    "side_by_side": "the same side by side, in words",
+    "forward_ms": "the median time of a forward pass of the run, in milliseconds",
+    "mask_ms": "the median time of a mask of the run, in milliseconds",
+    "longest_ms": "its longest mask, in milliseconds",
+    "one_after_other_s": "forward passes and masks of the run one after the other, in seconds",
+    "side_by_side_s": "the same side by side, in seconds",
     "hidden": "steps of the run at which the mask would have been ready first",
     "run_steps": "its steps",
     "exercise_states": "states of the index in the exercise",
@@ -193,9 +193,9 @@ def _arithmetic(key: str, seconds: float) -> None:
 
 def _ladder(model: Model | None, key: str) -> tuple[dict[str, Value], float]:
     """Draws the methods' times at one place; the fields, and the naive seconds of a check."""
-    length = st.slider(f"After how many bytes of {TEXT}", 0, len(TEXT), PLACE, key=f"{key}_length")
+    st.code(TEXT, language=None)
+    length = st.slider("After how many bytes of this text", 0, len(TEXT), PLACE, key=f"{key}_length")
     text = TEXT[:length].encode()
-    st.caption(f"Asked: which tokens may follow {visible(text) or 'the start'}?")
     found, whose = _small_measured(text), f"a small vocabulary made by hand, {small_vocabulary().size} tokens"
     if model is not None:
         vocabulary = model.vocabulary
@@ -216,7 +216,8 @@ def _ladder(model: Model | None, key: str) -> tuple[dict[str, Value], float]:
         live = shared(("ladder", vocabulary.digest, text), label, cost, work, key=f"{key}_{length}")
         if live is not None:
             found, whose = live, f"the model's {vocabulary.size:,} tokens"
-    ladder(found.rungs, key=f"{key}_rungs")
+    asked = visible(text) or "the start"
+    ladder(found.rungs, f"Which tokens may follow {asked}?", key=f"{key}_rungs")
     st.caption(
         f"Measured on this machine over {whose}. The first three methods are plain Python, the last two the app's own "
         "compiled masks."
@@ -280,15 +281,15 @@ def _of_ladder(found: Measured, text: bytes) -> dict[str, Value]:
         "place": text.decode(),
         "size": found.size,
         "allowed": found.allowed,
-        "naive_time": duration(naive.seconds),
-        "naive_run": duration(naive.seconds * LONG),
+        "naive_ms": 1e3 * naive.seconds,
+        "naive_run_s": LONG * naive.seconds,
         "naive_bytes": naive.bytes_read,
-        "trie_time": duration(trie.seconds),
+        "trie_ms": 1e3 * trie.seconds,
         "trie_bytes": trie.bytes_read,
         "trie_percent": trie.bytes_read / naive.bytes_read,
-        "lazy_time": duration(lazy.seconds),
-        "again_time": duration(again.seconds),
-        "index_prepared": duration(index.prepared),
+        "lazy_ms": 1e3 * lazy.seconds,
+        "again_us": 1e6 * again.seconds,
+        "index_s": index.prepared,
         "index_states": found.states,
         "faster": round(naive.seconds / again.seconds),
         "equal": sum(rung.same for rung in found.rungs),
@@ -372,11 +373,11 @@ def _hidden(model: Model | None, key: str) -> dict[str, Value]:
         "what the longer of the two adds up to."
     )
     return {
-        "forward": duration(median(forward)),
-        "mask": duration(median(masks)),
-        "longest_mask": duration(max(masks)),
-        "one_after_other": duration(one_after_other),
-        "side_by_side": duration(side_by_side),
+        "forward_ms": 1e3 * median(forward),
+        "mask_ms": 1e3 * median(masks),
+        "longest_ms": 1e3 * max(masks),
+        "one_after_other_s": one_after_other,
+        "side_by_side_s": side_by_side,
         "hidden": sum(mask < passed for passed, mask in zip(forward, masks, strict=True)),
         "run_steps": len(trace.steps),
     }

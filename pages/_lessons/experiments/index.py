@@ -37,12 +37,13 @@ from visualizations.tokens import visible
 FIELDS = {
     "regex": "the schema as a regex",
     "regex_length": "its characters",
-    "schema_states": "states of its automaton",
+    "schema_states": "states of its automaton over characters",
+    "index_states": "states of the app's automaton over bytes, which are indexed",
     "size": "tokens of the vocabulary that is indexed",
     "index_checks": "tokens tried to build the index",
-    "index_memory": "what the index keeps, in words",
-    "index_seconds": "how long building it took, in words",
-    "look_seconds": "how long one look-up took, in words",
+    "index_kilobytes": "what the index keeps, in thousands of bytes",
+    "index_ms": "how long building it took, in milliseconds",
+    "look_us": "how long one look-up took, in microseconds",
     "here": "a text that leads to the state looked at",
     "here_count": "tokens that the index has for that state",
     "depth": "the depth to which the nested list is unrolled",
@@ -59,7 +60,7 @@ FIELDS = {
     "explosion_quadratic": "n times n plus one",
     "explosion_visited": "states that one of its texts visits",
     "explosion_read": "bytes of that text",
-    "explosion_memory": "what an index of it keeps with a vocabulary of a large model, in words",
+    "explosion_megabytes": "what an index of it keeps with a vocabulary of a large model, in millions of bytes",
     "large_size": "tokens of that vocabulary",
     "measured_n": "an n small enough to explore everything",
     "measured_states": "states found by exploring everything there",
@@ -110,7 +111,7 @@ def facts() -> Fields:
         "explosion_quadratic": EXPLOSION_N * (EXPLOSION_N + 1),
         "explosion_visited": exploding.visited,
         "explosion_read": exploding.read,
-        "explosion_memory": memory(index_bytes(family.states(EXPLOSION_N), LARGE)),
+        "explosion_megabytes": index_bytes(family.states(EXPLOSION_N), LARGE) / 1e6,
         "large_size": LARGE,
         "measured_n": MEASURED_N,
         "measured_states": growth(family, MEASURED_N, most_classic=0).explored or 0,
@@ -120,15 +121,15 @@ def facts() -> Fields:
 
 def opening(lesson: Lesson, key: str) -> None:
     """The schema, its regex and its automaton."""
-    left, right = st.columns([2, 3], gap="medium")
-    with left:
-        st.code(json.dumps(SCHEMA, indent=1), language="json")
-    with right:
-        st.caption("The same as a regex, and the regex as an automaton. Its states are what an index is made for.")
-        st.code(schema_regex(SCHEMA), language=None, wrap_lines=True)
-        graph = _drawn(schema_regex(SCHEMA), compile_json_schema(SCHEMA, whitespace="compact"))
-        if isinstance(graph, DrawnGraph):
-            automaton_view(graph, key=f"{key}_picture", height=260, name="automaton", on_select=_nothing)
+    st.caption(
+        "A schema, the same as a regex, and the regex as an automaton. Its states are what an index is made for."
+    )
+    left, right = st.columns(2, gap="medium")
+    left.code(json.dumps(SCHEMA), language="json", wrap_lines=True)
+    right.code(schema_regex(SCHEMA), language=None, wrap_lines=True)
+    graph = _drawn(schema_regex(SCHEMA), compile_json_schema(SCHEMA, whitespace="compact"))
+    if isinstance(graph, DrawnGraph):
+        automaton_view(graph, key=f"{key}_picture", height=230, name="automaton", on_select=_nothing)
 
 
 def experiment(lesson: Lesson, key: str) -> Fields:
@@ -148,7 +149,7 @@ def _nothing() -> None:
 def _to_index(key: str) -> dict[str, Value]:
     left, right = st.columns([2, 3], gap="medium")
     with left:
-        text = st.text_area("Schema", json.dumps(SCHEMA, indent=1), height=330, max_chars=3_000, key=f"{key}_schema")
+        text = st.text_area("Schema", json.dumps(SCHEMA, indent=1), height=230, max_chars=3_000, key=f"{key}_schema")
     try:
         schema = json.loads(text)
         pattern = schema_regex(schema)
@@ -160,22 +161,21 @@ def _to_index(key: str) -> dict[str, Value]:
     with right:
         st.caption(f"The same as a regex, {len(pattern):,} characters, keys in declared order, no white space:")
         st.code(pattern, language=None, wrap_lines=True)
-        graph = _drawn(pattern, constraint)
-        if isinstance(graph, str):
-            notice(graph, key=f"{key}_undrawn", kind="info")
-            return {"regex": pattern, "regex_length": len(pattern)}
-        ways = _texts(pattern)
-        state = _picked(graph, ways, key)
-        count = f"{len(graph.states)} states over characters. Click one: its tokens stand below."
-        automaton_view(
-            graph,
-            key=f"{key}_picture",
-            selected=f"s{state}",
-            height=270,
-            caption=count,
-            name="automaton",
-            on_select=lambda: _select(key),
-        )
+    graph = _drawn(pattern, constraint)
+    if isinstance(graph, str):
+        notice(graph, key=f"{key}_undrawn", kind="info")
+        return {"regex": pattern, "regex_length": len(pattern)}
+    ways = _texts(pattern)
+    state = _picked(graph, ways, key)
+    automaton_view(
+        graph,
+        key=f"{key}_picture",
+        selected=f"s{state}",
+        height=270,
+        caption=f"{len(graph.states)} states over characters. Click one: its tokens stand below.",
+        name="automaton",
+        on_select=lambda: _select(key),
+    )
     fields: dict[str, Value] = {"regex": pattern, "regex_length": len(pattern), "schema_states": len(graph.states)}
     return fields | _index_panel(constraint, text, ways[state].encode(), f"{key}_index")
 
@@ -226,12 +226,12 @@ def _index(constraint: Constraint, vocabulary: Vocabulary, progress: Progress | 
 def _indexed(index: Index, constraint: Constraint, text: bytes) -> dict[str, Value]:
     answer = index.mask(text)
     return {
-        "schema_states": index.states,
+        "index_states": index.states,
         "size": len(answer.allowed),
         "index_checks": index.preparation.checks,
-        "index_memory": memory(index.preparation.memory_bytes),
-        "index_seconds": duration(index.preparation.seconds),
-        "look_seconds": duration(answer.work.seconds),
+        "index_kilobytes": index.preparation.memory_bytes / 1e3,
+        "index_ms": 1e3 * index.preparation.seconds,
+        "look_us": 1e6 * answer.work.seconds,
         "here": text.decode(errors="replace"),
         "here_count": int(answer.allowed.sum()),
     }
@@ -293,8 +293,9 @@ def _recursion(key: str) -> dict[str, Value]:
     with right:
         marks = [(float(depth), float(states[depth - 1]), f"{states[depth - 1]:,} states")]
         series = {"characters of the regex": lengths, "states of its automaton": states}
-        titles = {"x_title": "unrolled so many times", "y_title": "logarithmic"}
-        curve(list(range(1, DEEPEST + 1)), series, key=f"{key}_curve", marks=marks, log_y=True, **titles)
+        depths = list(range(1, DEEPEST + 1))
+        x, y = "unrolled so many times", "logarithmic"
+        curve(depths, series, key=f"{key}_curve", x_title=x, y_title=y, marks=marks, log_y=True)
         if whole:
             st.caption("The schema allows this text, the regex of this depth refuses it:")
             st.code(whole, language=None)
@@ -329,7 +330,8 @@ def _stack(constraint: Constraint, key: str) -> None:
     st.markdown(
         "An automaton with a **stack** needs no depth: one picture for the rule, and a frame for each list open."
     )
-    read = st.slider(f"Bytes read of {NESTED_TEXT}", 0, len(NESTED_TEXT), 3, key=f"{key}_read")
+    st.code(NESTED_TEXT, language=None)
+    read = st.slider("Bytes of it that are read", 0, len(NESTED_TEXT), 3, key=f"{key}_read")
     selected = st.session_state.get(f"{key}_selected", "")
 
     def select(what: str) -> None:
@@ -345,7 +347,7 @@ def _explosion(key: str) -> dict[str, Value]:
         name = st.radio(
             "Regex",
             list(FAMILIES),
-            format_func=lambda family: f"{FAMILIES[family].shown} — {family}",
+            format_func=lambda family: f"`{FAMILIES[family].shown}` {family}",
             key=f"{key}_family",
         )
         family = FAMILIES[name]
