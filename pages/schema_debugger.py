@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import streamlit as st
 
-from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError
 from engine.grammar.locate import Located
 from engine.vocabulary.spelling import VocabularyError
 from engine.vocabulary.tokenizer_file import TokenizerFile
 from pages import _debug_replay, _debug_texts
 from pages._constraints import located as parts_of
+from pages._debug_fights import fights
 from pages._debug_report import Examined, examined, headline, key_of, narrowed, report_panel
 from pages._debug_source import LANGUAGES, SAMPLES, Given, controls, given
+from pages._debug_versions import versions
 from pages._debug_vocabulary import Tokens, tokens_in_use, vocabulary_panel
 from pages._debug_work import Progress, Question, follow
 from pages._model import loading
@@ -25,12 +24,8 @@ from visualizations.notice import notice
 
 FOLLOW = 0.5  # seconds between two looks at the model's loading
 REPLAY, REPORT, TEXTS = "Replay a text", "Report", "Many texts"
-PARTS = {
-    "Where it fights the model": ("_debug_fights", "fights"),
-    "Two versions": ("_debug_versions", "versions"),
-}
-"""Views that are modules of their own: the module and the function that draws it."""
-VIEWS = [REPLAY, REPORT, TEXTS, *PARTS]
+FIGHTS, VERSIONS = "Where it fights the model", "Two versions"
+VIEWS = [REPLAY, REPORT, TEXTS, FIGHTS, VERSIONS]
 
 
 @dataclass
@@ -136,12 +131,6 @@ def source_side(visit: Visit, now: Given, found: Examined | None, located: Locat
     notice(field.refused, key="debug_source_refused")
 
 
-def draw_part(module: str, name: str, source: ConstraintSource) -> None:
-    """A part of the page that is a module of its own, imported when it is first looked at."""
-    part: Callable[[ConstraintSource], None] = getattr(importlib.import_module(f"pages.{module}"), name)
-    part(source)
-
-
 def model_status() -> None:
     """Looks at the loading model until it is decided, then draws the page anew: tokens have come."""
     state = loading()
@@ -208,8 +197,10 @@ def page() -> None:
             report_panel(found, visit.selected, lambda finding: visit.select(finding.pointer))
         elif view == TEXTS:
             _debug_texts.panel(visit.texts, now.source if compiles else None, looking)
-        elif view in PARTS and now.source is not None and compiles:
-            draw_part(*PARTS[view], now.source)
+        elif view == FIGHTS and now.source is not None and compiles:
+            fights(now.source, visit.select)
+        elif view == VERSIONS and now.source is not None and compiles:
+            versions(now.source)
 
 
 def replay_view(
