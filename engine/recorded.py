@@ -28,7 +28,7 @@ FOLDER = Path(__file__).parent / "traces" / "series"
 
 VERSION = 1
 
-SAMPLES, TASKS, PER_METHOD = 20, 4, 4
+SAMPLES, TASKS, PER_METHOD = 20, 6, 4
 """Samples of the prompt, tasks of each kind, samples of each method in the records."""
 
 LIMITS = (10, 14, 18, 22, 26, 30)

@@ -132,10 +132,13 @@ def intervals(
         text=texts,
         marker=marker,
         showlegend=False,
+        cliponaxis=False,
     )
     figure.update_traces(textposition="top center")
     figure.update_yaxes(_of_labels(names))
-    figure.update_xaxes(title=label(title), tickformat=form, range=[0, largest] if largest else None)
+    figure.update_xaxes(
+        title=label(title), tickformat=form, range=[-0.03 * largest, 1.03 * largest] if largest else None
+    )
     said = {"low": low, "measured": points, "high": high}
     columns = {name: [format(value, form) for value in values] for name, values in said.items()}
     _draw(figure, 70 + 44 * len(labels), key, {"": list(labels), **columns})

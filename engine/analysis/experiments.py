@@ -158,8 +158,10 @@ def form_source(task: Task, form: str) -> ConstraintSource:
 
 
 def right_in_draft(outcome: Outcome, task: Task) -> bool:
-    """The free text alone, read as a person would read it, gives the right answer."""
-    said = answer_in(outcome.answer.draft or outcome.answer.text, task.form)
+    """The free text alone, read as a person would read it, gives the right answer; where the model goes on to ask
+    itself another question, the answer is over."""
+    written = outcome.answer.draft or outcome.answer.text
+    said = answer_in(written.partition("\n\nQuestion:")[0], task.form)
     return said is not None and agrees(said, task)
 
 

@@ -59,7 +59,7 @@ _THINGS = ("pear", "chair", "river", "stone", "lamp", "cloud", "horse", "bread",
 
 
 def _count(chance: random.Random) -> Task:
-    things = chance.sample(_THINGS, chance.randint(3, 8))
+    things = chance.sample(_THINGS, chance.randint(3, 6))
     return Task("Counting", f"How many words are in this list: {', '.join(things)}?", str(len(things)), "number")
 
 

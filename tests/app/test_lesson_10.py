@@ -48,7 +48,7 @@ def test_what_is_needed_is_the_first_count_whose_interval_clears_the_other() -> 
 
 def test_facts_count_every_task_once_in_each_form() -> None:
     facts = order.facts()
-    assert facts["tasks"] == 4 * int(facts["kinds"])
+    assert facts["tasks"] == 6 * int(facts["kinds"])
     assert int(facts["lost"]) <= int(facts["draft"])
     assert facts["best"] in {*order.FORMS, order.NO_DIFFERENCE}
 
