@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
+from pages._lessons.declaration import LessonError
 from pages._lessons.fields import terms
 from pages._lessons.page import glossary, lessons, page_for, slug_of_term, write
-from pages._lessons.reader import Lesson, LessonError
+from pages._lessons.reader import Lesson
 from visualizations.notice import notice
 
 st.title("Glossary", anchor=False)

@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages import _link
 from pages._lessons import modes
-from pages._lessons.page import lessons, page_for, progress
+from pages._lessons.page import keep_progress, lessons, page_for, progress
 from pages._lessons.progress import ProgressError, code_of, progress_of
 from pages._lessons.reader import Lesson
 from visualizations.notice import notice
@@ -95,3 +95,4 @@ st.markdown(
 doors()
 st.page_link(STEP_THROUGH, label="Or go straight to a run, token by token", icon=":material/steps:")
 contents()
+keep_progress()

@@ -107,7 +107,7 @@ def _judged(asked: Asked, given: Given, fields: Fields, module: Experiment) -> V
 
 def _field(asked: Asked, fields: Fields, key: str) -> Given:
     """The widget that takes the answer."""
-    label, hidden = "Your answer", "collapsed"
+    label = "Your answer"
     if asked.kind in ("choice", "token"):
         options = options_of(asked, fields)
         if asked.kind == "token":
@@ -120,4 +120,4 @@ def _field(asked: Asked, fields: Fields, key: str) -> Given:
         return None
     if asked.kind == "constraint":
         return st.text_area(f"Your {asked.language.replace('_', ' ')}", key=f"{key}_given", height=90) or None
-    return st.text_input(label, key=f"{key}_given", label_visibility=hidden) or None  # type: ignore[arg-type]
+    return st.text_input(label, key=f"{key}_given", label_visibility="collapsed") or None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,16 +14,19 @@ from engine.examples import example
 from pages import _link
 from pages._lessons import modes
 from pages._lessons.asking import Sitting, exercise, prediction
+from pages._lessons.declaration import LessonError
 from pages._lessons.experiments import Experiment, experiment_named, fields_of
 from pages._lessons.fields import Fields, known_part, linked, terms
 from pages._lessons.handout import handout
 from pages._lessons.live import SAID
-from pages._lessons.progress import Progress
-from pages._lessons.reader import Lesson, LessonError, Link, lesson_paths, read_glossary, read_lesson, slug_of
+from pages._lessons.progress import Progress, ProgressError, code_of, progress_of
+from pages._lessons.reader import Lesson, Link, lesson_paths, read_glossary, read_lesson, slug_of
+from visualizations.lesson_memory import remember
 from visualizations.notice import notice
 
 FOLDER = Path(__file__).parents[2] / "lessons"
 GLOSSARY = FOLDER / "glossary.md"
+_READABLE = "<style>[data-testid='stMarkdownContainer'] :is(p, li) { max-width: 54rem; }</style>"
 
 
 def lessons() -> list[Lesson | LessonError]:
@@ -78,6 +82,18 @@ def progress() -> Progress:
     return st.session_state.setdefault("_progress", Progress())  # type: ignore[no-any-return]
 
 
+def keep_progress() -> None:
+    """Keeps it in the browser's tab too: a page that is loaded again is a new session here."""
+
+    def recall() -> None:
+        kept = st.session_state["progress_memory"].recall
+        if isinstance(kept, str):
+            with suppress(ProgressError):
+                st.session_state["_progress"] = progress().joined(progress_of(kept))
+
+    remember(code_of(progress()), key="progress_memory", on_recall=recall)
+
+
 def slug_of_term(term: str) -> str:
     """A term's anchor on the glossary page."""
     return "".join(c if c.isalnum() else "-" for c in term.casefold()).strip("-")
@@ -114,6 +130,7 @@ def lesson_page(lesson: Lesson) -> None:
     st.session_state[SAID] = False
     sitting: Sitting = st.session_state.setdefault(f"_sitting_{lesson.slug}", Sitting())
     fields = _facts(lesson.experiment)
+    st.html(_READABLE)
     _heading(lesson, fields)
     write(known_part(lesson.text("Question"), fields)[0])
     prediction_place = st.container()
@@ -133,6 +150,7 @@ def lesson_page(lesson: Lesson) -> None:
     if sitting.open:
         _after(lesson, sitting, fields, module)
     _onward(lesson, fields, sitting)
+    keep_progress()
 
 
 def _after(lesson: Lesson, sitting: Sitting, fields: Fields, module: Experiment) -> None:
@@ -217,4 +235,5 @@ def _door(link: Link, fields: Fields, key: str) -> None:
     if str(step).isdigit():
         packed = _link.pack(example(link.example).spec(), int(step))
         with st.container(key=key, width="content"):
-            st.link_button(link.text, f"step_through?{_link.PARAMETER}={packed}", icon=":material/steps:")
+            large = f"&{modes.PROJECTOR}=1" if modes.projector() else ""
+            st.link_button(link.text, f"step_through?{_link.PARAMETER}={packed}{large}", icon=":material/steps:")

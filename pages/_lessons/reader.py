@@ -9,10 +9,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import yaml
 
+from engine.examples import EXAMPLES
+from engine.shipped import shipped_names
+from pages._lessons.declaration import LessonError, Part
 from pages._lessons.fields import FIELD, TERM, bad_format
 
 SECTIONS = ("Question", "Prediction", "Experiment", "Seen", "Rule", "Exercise", "Teacher")
@@ -22,14 +25,6 @@ Input = Literal["text", "number", "none"]
 Language = Literal["regex", "json_schema"]
 _NAME = re.compile(r"(\d\d)-([a-z0-9-]+)\.md")
 _DIGIT = re.compile(r"\d")
-
-
-class LessonError(ValueError):
-    """A lesson that can't be read; the message begins with file and line."""
-
-    def __init__(self, path: Path, line: int, said: str) -> None:
-        super().__init__(f"{path.name}, line {line}: {said}")
-        self.line = line
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +57,14 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """Where an experiment begins: a recorded run and a step of it."""
+
+    example: str
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
 class Lesson:
     """A lesson as its file says. `number` orders the lessons, `slug` is its address; `sections` by heading.
 
@@ -79,7 +82,7 @@ class Lesson:
     sections: Mapping[str, str]
     hints: tuple[str, ...] = ()
     links: tuple[Link, ...] = ()
-    start: Link | None = None
+    start: Start | None = None
     allowed_digits: Mapping[str, str] = field(default_factory=dict)
 
     def text(self, section: str) -> str:
@@ -147,6 +150,7 @@ class _Reader:
     def __init__(self, path: Path, text: str, fields_of: FieldsOf, glossary: Mapping[str, str]) -> None:
         self._path, self._lines = path, text.splitlines()
         self._fields_of, self._glossary = fields_of, glossary
+        self._steps: list[tuple[int, str]] = []  # lines and steps of links
 
     def lesson(self) -> Lesson:
         named = _NAME.fullmatch(self._path.name)
@@ -165,7 +169,7 @@ class _Reader:
             sections={},
             hints=top.texts("hints"),
             links=tuple(self._link(part) for part in top.parts("links")),
-            start=self._link(top.part("start"), text="") if top.has("start") else None,
+            start=self._start(top.part("start")) if top.has("start") else None,
             allowed_digits=top.mapping("allowed_digits"),
         )
         top.nothing_else()
@@ -176,7 +180,7 @@ class _Reader:
     def _error(self, line: int, said: str) -> LessonError:
         return LessonError(self._path, line, said)
 
-    def _declaration(self) -> _Part:
+    def _declaration(self) -> Part:
         if not self._lines or self._lines[0].strip() != "---":
             raise self._error(1, "a lesson begins with a line `---`, its declaration, and `---` again.")
         end = next((n for n, line in enumerate(self._lines[1:], 1) if line.strip() == "---"), None)
@@ -191,7 +195,7 @@ class _Reader:
             raise self._error(2 + (mark.line if mark else 0), f"the declaration is not valid YAML: {said}.") from error
         if not isinstance(node, yaml.MappingNode):
             raise self._error(2, "the declaration must be lines such as `title: Renormalisation`.")
-        return _Part(self._path, node, "the declaration")
+        return Part(self._path, node, "the declaration")
 
     def _sections(self) -> dict[str, str]:
         found: dict[str, list[str]] = {}
@@ -215,7 +219,7 @@ class _Reader:
             raise self._error(len(self._lines), f"the section `# {missing[0]}` is missing or empty.")
         return {name: "\n".join(lines).strip() for name, lines in found.items()}
 
-    def _asked(self, part: _Part, kinds: tuple[str, ...]) -> Asked:
+    def _asked(self, part: Part, kinds: tuple[str, ...]) -> Asked:
         kind = part.one_of("kind", kinds)
         asked = Asked(
             kind=kind,  # type: ignore[arg-type]
@@ -237,15 +241,26 @@ class _Reader:
             raise part.error(f"{part.name} of kind constraint needs texts that it `accepts` and that it `rejects`.")
         return asked
 
-    def _link(self, part: _Part, text: str | None = None) -> Link:
-        link = Link(part.text("text", text), part.text("example"), part.text("step", "0"))
+    def _link(self, part: Part) -> Link:
+        """A door; its step may be the name of a field, which is looked up when all else is known."""
+        names = tuple(example.name for example in EXAMPLES)
+        link = Link(part.text("text"), part.one_of("example", names), part.text("step", "0"))
         part.nothing_else()
+        self._steps.append((part.line_of("step"), link.step))
         return link
 
-    def _check_names(self, lesson: Lesson, top: _Part) -> None:
+    def _start(self, part: Part) -> Start:
+        start = Start(part.one_of("example", tuple(shipped_names())), part.whole("step", 0, 10_000))
+        part.nothing_else()
+        return start
+
+    def _check_names(self, lesson: Lesson, top: Part) -> None:
         known = self._fields_of(lesson.experiment)
         if known is None:
             raise self._error(top.line_of("experiment"), f"there is no experiment {lesson.experiment!r}.")
+        for number, step in self._steps:
+            if not step.isdecimal() and step not in known:
+                raise self._error(number, f"`step` is a number or a field of {lesson.experiment}, not {step!r:.40}.")
         for number, line in enumerate(self._lines, 1):
             for found in FIELD.finditer(line):
                 if found[1] not in known:
@@ -258,106 +273,3 @@ class _Reader:
             for found in TERM.finditer(line):
                 if found[1].strip() not in self._glossary:
                     raise self._error(number, f"the glossary has no term {found[1].strip()!r}; add it to glossary.md.")
-
-
-class _Part:
-    """A mapping of the declaration, read key by key, each with its line."""
-
-    def __init__(self, path: Path, node: yaml.MappingNode, name: str) -> None:
-        self._path, self._node, self.name = path, node, name
-        self._left: dict[str, yaml.Node] = {}
-        for key, value in node.value:
-            if key.value in self._left:
-                raise LessonError(path, _line(key), f"{name} has {key.value!r} twice.")
-            self._left[str(key.value)] = value
-        self._lines = {str(key.value): _line(key) for key, _ in node.value}
-
-    def error(self, said: str, key: str = "") -> LessonError:
-        return LessonError(self._path, self.line_of(key), said)
-
-    def line_of(self, key: str) -> int:
-        return self._lines.get(key, _line(self._node))
-
-    def has(self, key: str) -> bool:
-        return key in self._left
-
-    def _take(self, key: str, default: Any) -> Any:
-        node = self._left.pop(key, None)
-        if node is not None:
-            return yaml.SafeLoader("").construct_object(node, deep=True)
-        if default is None:
-            raise self.error(f"{self.name} lacks `{key}`.")
-        return default
-
-    def text(self, key: str, default: str | None = None) -> str:
-        node = self._left.pop(key, None)
-        if node is None:
-            if default is None:
-                raise self.error(f"{self.name} lacks `{key}`.")
-            return default
-        return self._scalar(node, key)
-
-    def _scalar(self, node: yaml.Node, key: str) -> str:
-        """The text as it is written: `yes` and `1.0` are texts here."""
-        if not isinstance(node, yaml.ScalarNode):
-            said = f"`{key}` needs quotes around a text that has a colon in it or begins with a brace or a bracket."
-            raise LessonError(self._path, _line(node), said)
-        return str(node.value)
-
-    def whole(self, key: str, low: int, high: int) -> int:
-        value = self._take(key, None)
-        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-            raise self.error(f"`{key}` must be a whole number from {low} to {high}.", key)
-        return value
-
-    def number(self, key: str, default: float) -> float:
-        value = self._take(key, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
-            raise self.error(f"`{key}` must be a number that is not negative.", key)
-        return float(value)
-
-    def one_of(self, key: str, known: tuple[str, ...], default: str | None = None) -> str:
-        value = self.text(key, default)
-        if value not in known:
-            raise self.error(f"`{key}` must be one of {', '.join(known)}, not {value!r:.40}.", key)
-        return value
-
-    def texts(self, key: str) -> tuple[str, ...]:
-        node = self._left.pop(key, None)
-        if node is None:
-            return ()
-        if not isinstance(node, yaml.SequenceNode):
-            raise self.error(f"`{key}` must be a list: a line for each, which begins with a dash.", key)
-        return tuple(self._scalar(one, key) for one in node.value)
-
-    def mapping(self, key: str) -> dict[str, str]:
-        node = self._left.pop(key, None)
-        if node is None:
-            return {}
-        if not isinstance(node, yaml.MappingNode):
-            raise self.error(f"`{key}` must be lines of the form `text: reason`.", key)
-        return {self._scalar(text, key): self._scalar(reason, key) for text, reason in node.value}
-
-    def part(self, key: str) -> _Part:
-        node = self._left.pop(key, None)
-        if not isinstance(node, yaml.MappingNode):
-            raise self.error(f"{self.name} lacks `{key}`, with its own lines below it.", key)
-        return _Part(self._path, node, key)
-
-    def parts(self, key: str) -> list[_Part]:
-        node = self._left.pop(key, None)
-        if node is None:
-            return []
-        if not isinstance(node, yaml.SequenceNode) or not all(isinstance(n, yaml.MappingNode) for n in node.value):
-            raise self.error(f"`{key}` must be a list of parts, each beginning with a dash.", key)
-        return [_Part(self._path, one, key) for one in node.value]
-
-    def nothing_else(self) -> None:
-        if self._left:
-            key = next(iter(self._left))
-            raise self.error(f"{self.name} has no field {key!r}.", key)
-
-
-def _line(node: yaml.Node) -> int:
-    """The node's line in the file: the declaration begins in its second."""
-    return int(node.start_mark.line) + 2

@@ -16,7 +16,7 @@ from engine.shipped import shipped_trace
 from pages._debug_work import Progress
 from pages._lessons.fields import Fields, Value
 from pages._lessons.live import cost, live_run, masker_of, recorded, step_shown, the_model
-from pages._lessons.reader import Lesson
+from pages._lessons.reader import Lesson, Start
 from pages._lessons.room import shared
 from pages._lessons.steps import step_bars
 from pages._session import worth_seeing
@@ -110,7 +110,7 @@ def experiment(lesson: Lesson, key: str) -> Fields:
     st.markdown("#### One step, by hand")
     fields: dict[str, Value] = _by_hand(f"{key}_hand")
     st.markdown("#### The real model, step by step")
-    fields |= _on_a_run(f"{key}_run")
+    fields |= _on_a_run(lesson.start, f"{key}_run")
     st.markdown("#### A grammar of seventeen strings")
     return fields | _small_grammar(f"{key}_small")
 
@@ -150,17 +150,19 @@ def _by_hand(key: str) -> dict[str, Value]:
     return {"own_z": kept, "own_price": price}
 
 
-def _on_a_run(key: str) -> dict[str, Value]:
-    trace = recorded(NAME)
+def _on_a_run(start: Start | None, key: str) -> dict[str, Value]:
+    """The run that the lesson begins with, or the reader's own."""
+    name = start.example if start else NAME
+    trace = recorded(name)
     model = the_model()
     with st.expander("Run your own (the model answers with one of your words)", key=f"{key}_own"):
         prompt = st.text_input("Prompt", trace.spec.prompt, key=f"{key}_prompt", max_chars=500)
         words = st.text_input("Allowed answers, with commas between", "negative, neutral, mixed", key=f"{key}_words")
         if model is not None and (spec := _spec(prompt, words)) is not None:
             trace = live_run(spec, model, "Run", key=f"{key}_live") or trace
-    live = trace.spec != recorded(NAME).spec
+    live = trace.spec != recorded(name).spec
     st.caption(f"{'Live' if live else 'Recorded'} run {trace.run_id}, {trace.model}. Click a token to see its step.")
-    step = step_shown(trace, key)
+    step = step_shown(trace, key, start.step if start and not live else None)
     left, right = st.columns([3, 2], gap="medium")
     with left:
         step_bars(step, key=f"{key}_bars")
@@ -254,14 +256,13 @@ def _both(found: Conditional, key: str) -> dict[str, Value]:
             "weighted by the product of Z": [e.total_variation for e in drawn.running],
             "counted as they come": [e.counted_total_variation for e in drawn.running],
         }
-        titles = {"x_title": "masked runs", "y_title": "total variation from exact"}
-        curve(steps, both, key=f"{key}_tv", log_x=True, **titles)
+        x = "masked runs"
+        curve(steps, both, key=f"{key}_tv", log_x=True, x_title=x, y_title="total variation from exact")
         kls = {
             "weighted by the product of Z": [e.kl for e in drawn.running],
             "counted as they come": [e.counted_kl for e in drawn.running],
         }
-        titles = {"x_title": "masked runs", "y_title": "KL from exact, nats"}
-        curve(steps, kls, key=f"{key}_kl", log_x=True, **titles)
+        curve(steps, kls, key=f"{key}_kl", log_x=True, x_title=x, y_title="KL from exact, nats")
     zeros = next(one for one in found.texts if one.text == ZEROS)
     last = drawn.running[-1]
     return {
