@@ -25,7 +25,7 @@ from rich.table import Table
 from engine.analysis.lint import lint as lint_schema
 from engine.automaton.repair import Repair
 from engine.constraint import Verdict
-from engine.decoding.errors import DecodingError, TraceError
+from engine.decoding.errors import DecodingError, SpecError, TraceError
 from engine.decoding.records import (
     ConstraintSource,
     Healed,
@@ -240,7 +240,7 @@ def _errors() -> Iterator[None]:
         yield
     except ConstraintError as error:
         _fail(f"{error.pointer}: {error}" if error.pointer and error.pointer not in str(error) else str(error))
-    except (DecodingError, TraceError, ModelError) as error:
+    except (DecodingError, SpecError, TraceError, ModelError) as error:
         _fail(str(error))
     except OSError as error:
         _fail(f"{error.filename}: {error.strerror}")

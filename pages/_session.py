@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engine.decoding.decoder import Decoder
-from engine.decoding.errors import DecodingError
+from engine.decoding.errors import DecodingError, SpecError
 from engine.decoding.records import RunSpec, Step, Trace
 from engine.errors import ConstraintError
 from engine.masking import Masker
@@ -88,7 +88,7 @@ class Worker:
             self.problem = "The run failed; the server's log says why."
 
 
-_EXPECTED = (DecodingError, ConstraintError, ModelError)
+_EXPECTED = (DecodingError, SpecError, ConstraintError, ModelError)
 
 
 @dataclass

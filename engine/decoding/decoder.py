@@ -20,7 +20,7 @@ from engine.decoding.jump import jumped
 from engine.decoding.observe import Ranking, candidates, observed, token_bytes, token_name
 from engine.decoding.records import FinishReason, Healed, RunSpec, Step, StepKind, Trace
 from engine.decoding.sampler import Distributions, Draw, distributions, draw
-from engine.decoding.spec import run_id
+from engine.decoding.spec import run_id, spec_from_dict, spec_to_dict
 from engine.decoding.support import Support, Supports
 from engine.errors import Origin
 from engine.grammar.free_text import any_bytes
@@ -44,8 +44,8 @@ class Decoder:
 
     `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` is shared with the run
     that this one branches from.
-    Raises ConstraintError as the compilation does, and DecodingError if the prompt is empty or too long, or no text can
-    be completed within a limit that must be kept.
+    Raises SpecError if a field of the spec is out of its range, ConstraintError as the compilation does, and
+    DecodingError if the prompt is empty or too long, or no text can be completed within a limit that must be kept.
     """
 
     def __init__(
@@ -56,6 +56,7 @@ class Decoder:
         masker: Masker | None = None,
         forward: Forward | None = None,
     ) -> None:
+        spec_from_dict(spec_to_dict(spec))
         self.model = model
         self.spec = replace(spec, model=model.name)
         self.constraint, self.masker = _masks(model, spec, constraint, masker)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.decoding.decoder import Decoder
-from engine.decoding.errors import ChoiceError, DecodingError
+from engine.decoding.errors import ChoiceError, DecodingError, SpecError
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Trace
 from engine.errors import Origin
 from engine.masking import Masker
@@ -182,6 +182,15 @@ def test_prompts_that_do_not_fit() -> None:
         decoder(replace(SPEC, prompt=" \n"))
     with pytest.raises(DecodingError, match="4 tokens and the model reads at most 3"):
         decoder(model=FakeModel(VOCABULARY, context=3))
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [({"max_tokens": 0}, "max_tokens"), ({"sampler": Sampler(temperature=math.nan)}, "temperature")],
+)
+def test_a_spec_out_of_range_is_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(SpecError, match=said):
+        decoder(replace(SPEC, **changes))
 
 
 def test_a_free_run_masks_special_tokens_only() -> None:
