@@ -376,8 +376,6 @@ def _masks(
 def _prompt(model: Model, spec: RunSpec) -> list[int]:
     if not spec.prompt.strip():
         raise DecodingError("The prompt is empty. Write what the model should answer.")
-    if any("\ud800" <= character <= "\udfff" for character in spec.prompt):
-        raise DecodingError("The prompt holds half a character (a lone surrogate); no tokenizer can read it.")
     ids = model.encode(spec.prompt, spec.chat_template)
     if len(ids) > model.context:
         raise DecodingError(

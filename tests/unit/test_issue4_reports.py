@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engine.decoding.decoder import Decoder
-from engine.decoding.errors import DecodingError
+from engine.decoding.errors import DecodingError, SpecError
 from engine.decoding.records import ConstraintSource, RunSpec
 from engine.decoding.trace import load_trace, save_trace
 from engine.errors import ConstraintError
@@ -84,7 +84,7 @@ def test_a_token_without_a_logit_names_the_step(asked: dict[str, object]) -> Non
 
 
 def test_half_a_character_in_a_prompt_is_refused_in_words() -> None:
-    with pytest.raises(DecodingError, match="half a character"):
+    with pytest.raises(SpecError, match="half a character"):
         Decoder(MODEL, replace(SPEC, prompt="a b\udcff"))
 
 
