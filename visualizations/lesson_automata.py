@@ -29,8 +29,6 @@ _backwards = register("lesson_backwards")
 _tokens = register("lesson_tokens")
 _ladder = register("lesson_ladder")
 
-SIGNS = {"accepted": "✓", "open": "…", "dead": "✕", "unread": ""}
-
 
 def typed_text(default: str, *, key: str) -> str:
     """What the field of `typed` holds. The browser may say anything."""

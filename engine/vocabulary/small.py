@@ -37,5 +37,5 @@ def small_vocabulary() -> Vocabulary:
         "ü".encode(),
         "…".encode(),
     ]
-    tokens = [*(bytes([byte]) for byte in range(256)), *dict.fromkeys(merged)]
+    tokens = list(dict.fromkeys((*(bytes([byte]) for byte in range(256)), *merged)))
     return Vocabulary.from_tokens([*tokens, b"<end>"], end_ids=[len(tokens)])

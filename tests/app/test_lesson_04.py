@@ -60,6 +60,12 @@ def test_a_state_that_is_clicked_shows_its_tokens(no_model: None) -> None:
     [
         ("{", "can't be followed"),
         ('{"type": "number"}', "not among those"),
+        ('{"enum": 5}', "can't be followed"),
+        ('{"$ref": 5}', "can't be followed"),
+        ('{"type": "array", "maxItems": "a"}', "can't be followed"),
+        ('{"type": "object", "properties": [1], "additionalProperties": false}', "can't be followed"),
+        ('{"$ref": "#"}', "can't be followed"),
+        ("[1]", "can't be followed"),
         (json.dumps(index.NESTED), "greater depth"),
         ('{"type": "string", "maxLength": 400}', "states"),
     ],

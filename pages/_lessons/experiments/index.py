@@ -152,8 +152,8 @@ def _to_index(key: str) -> dict[str, Value]:
         text = st.text_area("Schema", json.dumps(SCHEMA, indent=1), height=230, max_chars=3_000, key=f"{key}_schema")
     try:
         schema = json.loads(text)
-        pattern = schema_regex(schema)
         constraint = compile_json_schema(schema, whitespace="compact", budget=SMALL_BUDGET)
+        pattern = schema_regex(schema)  # reads a schema that is known to be one
     except (ValueError, RecursionError, ConstraintError) as error:
         with right:
             notice(f"This schema can't be followed here: {error}", key=f"{key}_problem", kind="warning")
@@ -191,13 +191,15 @@ def _drawn(pattern: str, constraint: Constraint) -> DrawnGraph | str:
 def _texts(pattern: str) -> dict[int, str]:
     """A shortest text to each state of the character automaton."""
     fsm = built(pattern)
+    listed = set("".join(fsm.symbols.values()))
+    other = next(c for c in map(chr, range(0x21, 0x11_0000)) if c not in listed and c.isprintable())
     texts = {fsm.initial: ""}
     pending = deque([fsm.initial])
     while pending:
         state = pending.popleft()
         for symbol, target in fsm.moves[state].items():
             if target not in texts:
-                characters = fsm.symbols[symbol] or "?"
+                characters = other if symbol == fsm.other else fsm.symbols[symbol]
                 texts[target] = texts[state] + next((c for c in characters if c.isprintable()), characters[0])
                 pending.append(target)
     return texts
@@ -214,7 +216,7 @@ def _picked(graph: DrawnGraph, ways: dict[int, str], key: str) -> int:
     picked = st.session_state.get(f"{key}_state", "")
     if picked.isdigit() and int(picked) in ways:
         return int(picked)
-    first = next((state for state, text in ways.items() if FIRST_TEXT.startswith(text) and len(text) == 10), None)
+    first = next((state for state, text in ways.items() if text == FIRST_TEXT), None)
     leaving = [edge.source for edge in graph.edges]
     return first if first is not None else max(ways, key=leaving.count)
 
@@ -237,7 +239,7 @@ def _indexed(index: Index, constraint: Constraint, text: bytes) -> dict[str, Val
     }
 
 
-@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs={Constraint: id})
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _small_index(schema: str, _constraint: Constraint) -> Index | str:
     try:
         return _index(_constraint, small_vocabulary())
