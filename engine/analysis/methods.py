@@ -6,7 +6,7 @@ Each method is a `Way` to get one answer; what it gives is judged alike, so that
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from engine.analysis.generation import Asked, Masked
 from engine.analysis.trials import Answer, Cancelled, Trial, Wanted
 from engine.analysis.two_calls import generate_then_convert
+from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
 from engine.grammar.sources import compile_source
 from engine.masking import Masker
@@ -222,27 +223,24 @@ class Contradiction:
     taken_at: int
 
 
-def contradictions(masker: Masker, tokens: Iterable[int]) -> tuple[Contradiction, ...]:
+def contradictions(constraint: Constraint, tokens: Sequence[bytes]) -> tuple[Contradiction, ...]:
     """Why no static bias can stand for a grammar: the tokens of a text that are masked at another of its steps.
 
     A bias has one number for each token, whatever was written before; a mask has one for each token and state.
-    Raises ValueError if the constraint refuses the tokens.
+    Raises ValueError if the constraint refuses the text.
     """
-    taken = tuple(tokens)
-    state = masker.constraint.start
-    masks = []
-    for token_id in taken:
-        masks.append(masker.mask(state))
-        after = masker.advance(state, token_id)
+    states = [constraint.start]
+    for token in tokens:
+        after = constraint.advance(states[-1], token)
         if after is None:
-            raise ValueError(f"The constraint refuses token {token_id}.")
-        state = after
-    found: dict[int, Contradiction] = {}
-    for taken_at, token_id in enumerate(taken):
-        forbidden = next((place for place, mask in enumerate(masks) if token_id not in mask), None)
-        if forbidden is not None and token_id not in found:
-            token = masker.vocabulary.tokens[token_id]
-            found[token_id] = Contradiction(token, forbidden, taken_at)
+            raise ValueError(f"The constraint refuses {token!r} after {b''.join(tokens[: len(states) - 1])!r}.")
+        states.append(after)
+    found: dict[bytes, Contradiction] = {}
+    for taken_at, token in enumerate(tokens):
+        refused = (place for place, state in enumerate(states[:-1]) if constraint.advance(state, token) is None)
+        masked_at = next(refused, None)
+        if masked_at is not None:
+            found.setdefault(token, Contradiction(token, masked_at, taken_at))
     return tuple(found.values())
 
 

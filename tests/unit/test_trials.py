@@ -38,7 +38,6 @@ from engine.analysis.trials import (
 )
 from engine.decoding.records import Sampler
 from engine.grammar.json_schema.compile import compile_json_schema
-from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 from tests.unit.fake_model import FakeModel
 
@@ -118,14 +117,15 @@ def test_a_bias_is_the_same_at_every_step() -> None:
 
 
 def test_no_static_bias_is_a_grammar() -> None:
-    masker = Masker(compile_json_schema(SCHEMA), VOCABULARY)
-    tokens = Bytewise().encode(b'{"name": "Bo", "age": 7}') or ()
-    found = {one.token: one for one in contradictions(masker, [*tokens, END])}
-    assert found[b'{"'].taken_at == 0
-    assert found[b'{"'].masked_at > 0
-    assert b"}" in found
-    with pytest.raises(ValueError, match="refuses"):
-        contradictions(masker, [ord("}")])
+    constraint = compile_json_schema(SCHEMA)
+    found = {
+        one.token: one for one in contradictions(constraint, [b'{"', b"name", b'":"', b"Bo", b'","age":', b"7", b"}"])
+    }
+    assert (found[b'{"'].taken_at, found[b'{"'].masked_at) == (0, 1)
+    assert (found[b"}"].taken_at, found[b"}"].masked_at) == (6, 0)
+    assert b"name" in found
+    with pytest.raises(ValueError, match="refuses b'}' after"):
+        contradictions(constraint, [b"{", b"}"])
 
 
 def test_the_form_s_own_tokens_are_its_punctuation_keys_digits_and_end() -> None:

@@ -12,11 +12,21 @@ import streamlit as st
 from engine.analysis.choosing import Where, advice
 from engine.analysis.experiments import PERSON
 from engine.analysis.intervals import Proportion
-from engine.analysis.methods import BAN, METHODS, MILD, TOOL_BEGINS, TRIES, Job, Method, contradictions, trials
+from engine.analysis.methods import (
+    BAN,
+    METHODS,
+    MILD,
+    TOOL_BEGINS,
+    TRIES,
+    Contradiction,
+    Job,
+    Method,
+    contradictions,
+    trials,
+)
 from engine.analysis.trials import Outcome, Wanted, counted
 from engine.errors import ConstraintError
 from engine.grammar.sources import compile_source
-from engine.masking import Masker
 from engine.recorded import Series, recorded
 from engine.vocabulary.small import small_vocabulary
 from pages._lessons.fields import Fields, Value
@@ -186,11 +196,9 @@ def _bias(key: str) -> None:
         "Tokens of the right answer, of a small vocabulary. Each is taken at one step and masked at another, so no "
         "fixed number added to its logit is right at both."
     )
-    found = contradictions(_masker(), _tokens())
     rows = [
         {"token": visible(one.token), "taken at step": one.taken_at, "masked at step": one.masked_at}
-        for one in found
-        if one.token
+        for one in _clashes()
     ]
     st.dataframe(rows, hide_index=True, key=f"{key}_rows")
 
@@ -210,24 +218,17 @@ def _decision(key: str) -> None:
 
 
 @lru_cache(maxsize=1)
-def _masker() -> Masker:
-    return Masker(compile_source(PERSON.source), small_vocabulary())
-
-
-def _tokens() -> list[int]:
-    """The right answer in the longest tokens of the small vocabulary."""
-    vocabulary, rest, ids = small_vocabulary(), RIGHT, []
+def _clashes() -> tuple[Contradiction, ...]:
+    """The tokens of the right answer, of the small vocabulary, that no bias can be right for."""
+    tokens, rest = [], RIGHT
     while rest:
-        token = max((t for t in vocabulary.tokens if t and rest.startswith(t)), key=len)
-        ids.append(vocabulary.tokens.index(token))
-        rest = rest[len(token) :]
-    return ids
+        tokens.append(max((t for t in small_vocabulary().tokens if t and rest.startswith(t)), key=len))
+        rest = rest[len(tokens[-1]) :]
+    return contradictions(compile_source(PERSON.source), tokens)
 
 
 def _clash() -> Fields:
-    found = [one for one in contradictions(_masker(), _tokens()) if one.token]
-    if not found:
-        return {}
+    found = _clashes()
     one = next((one for one in found if one.token in (b'"}', b"}", b'",')), found[0])
     return {
         "answer_bytes": RIGHT.decode(),
