@@ -19,6 +19,17 @@ def rejoined(one: Trace, other: Trace) -> tuple[int, int] | None:
     return None
 
 
+def last_together(one: Trace, other: Trace) -> tuple[int, int]:
+    """The last step of each before which both wrote the same bytes: the very first where they parted at once."""
+    ways = {one.text_before(step.index): step.index for step in one.steps}
+    found = (0, 0)
+    for step in other.steps:
+        index = ways.get(other.text_before(step.index))
+        if index is not None:
+            found = (index, step.index)
+    return found
+
+
 def parted(one: bytes, other: bytes) -> int | None:
     """The first byte at which two texts differ, None if they are the same."""
     if one == other:

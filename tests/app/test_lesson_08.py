@@ -57,7 +57,6 @@ def test_every_prompt_with_every_number_of_tokens(no_model: None, name: str) -> 
 
 def test_the_bonus(no_model: None) -> None:
     at = lesson(SLUG)
-    at.segmented_control(key=f"{SLUG}_runs_prompt").set_value("word").run()
     at.slider(key=f"{SLUG}_bonus_size").set_value(0.0).run()
     z = recorded_run("healing", "word-1").steps[0].z
     assert any(metric.value == f"{z:.4%}" for metric in at.metric)

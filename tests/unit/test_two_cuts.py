@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from engine.analysis.rejoined import parted, rejoined
+from engine.analysis.rejoined import last_together, parted, rejoined
 from engine.analysis.two_cuts import Piece, Stretch, log_probability, stretches_from_json, stretches_to_json, two_cuts
 from engine.decoding.decoder import Decoder
 from engine.decoding.records import ConstraintSource, RunSpec, Trace
@@ -63,6 +63,8 @@ def test_runs_meet_again_with_another_cut() -> None:
     assert rejoined(WHOLE, PIECES) == (1, 2)  # both have written abc
     assert rejoined(PIECES, WHOLE) == (2, 1)
     assert rejoined(WHOLE, WHOLE) is None
+    assert last_together(WHOLE, PIECES) == (2, 4)  # before the end token
+    assert last_together(run("abc", "ab"), replace(PIECES, steps=PIECES.steps[:1])) == (0, 0)
     beginning = replace(PIECES, steps=PIECES.steps[:2])
     assert rejoined(WHOLE, beginning) is None
 

@@ -149,15 +149,21 @@ def facts() -> Fields:
     return fields
 
 
+def opening(lesson: Lesson, key: str) -> None:
+    """The prompt as the tokenizer cuts it."""
+    cut = [token for _, token in _recorded("space")[0].prompt_tokens]
+    tokens(cut, len(cut), key=key, heading="The prompt, token by token", marked=[cut[-1]])
+
+
 def experiment(lesson: Lesson, key: str) -> Fields:
     """A prompt's end as it is and healed; the vocabulary's prefixes; a bonus instead of a mask."""
     model = the_model()
     st.markdown("#### Continue as it is, or back up")
-    healed = _runs(model, f"{key}_runs")
+    _runs(model, f"{key}_runs")
     st.markdown("#### How many tokens are the beginning of another one?")
     _vocabulary(model, f"{key}_vocabulary")
     st.markdown("#### A bonus instead of a mask")
-    _bonus(healed, f"{key}_bonus")
+    _bonus(f"{key}_bonus")
     return facts()
 
 
@@ -211,8 +217,7 @@ def _spelled(trace: Trace) -> str:
     return "|".join(visible(step.token) for step in _healed_steps(trace))
 
 
-def _runs(model: Model | None, key: str) -> Trace:
-    """Draws a prompt's runs; returns the healed one."""
+def _runs(model: Model | None, key: str) -> None:
     name = st.segmented_control(
         "The prompt ends with",
         list(LABELS),
@@ -246,7 +251,6 @@ def _runs(model: Model | None, key: str) -> Trace:
         f"{'Live' if live else 'Recorded'} runs {plain.run_id} and {trace.run_id}, {trace.model}, no chat template."
     )
     door(trace.spec, 0, "The run with healing in Step-through", key=f"{key}_door")
-    return trace if trace.healed else traces[1]
 
 
 def _auto_of(model: Model | None, trace: Trace) -> int:
@@ -318,6 +322,7 @@ def _vocabulary(model: Model | None, key: str) -> None:
             f"{values['extensible']:,} of {values['tokens']:,}",
             percent(share),
             delta_color="off",
+            delta_arrow="off",
         )
         end = st.text_input("The end of a prompt", ":", key=f"{key}_end", max_chars=40, disabled=model is None)
     with right:
@@ -341,8 +346,16 @@ def _vocabulary(model: Model | None, key: str) -> None:
         tokens([vocabulary.tokens[i] for i in after[:60]], len(after), key=f"{key}_longer", heading=heading)
 
 
-def _bonus(trace: Trace, key: str) -> None:
-    z = trace.steps[0].z
+def _bonus(key: str) -> None:
+    name = st.segmented_control(
+        "One token of this prompt is taken back",
+        list(LABELS),
+        format_func=LABELS.__getitem__,
+        default="word",
+        key=f"{key}_prompt",
+        required=True,
+    )
+    z = _recorded(name)[1].steps[0].z
     bonus = st.slider("Bonus added to the logits of the wanted tokens", 0.0, 20.0, BONUS, 0.5, key=f"{key}_size")
     kept = kept_under_bonus(z, bonus)
     left, right = st.columns([3, 2], gap="medium")
@@ -361,4 +374,4 @@ def _bonus(trace: Trace, key: str) -> None:
     with right:
         st.metric("The prompt survives the first token with", f"{kept:.4%}")
         st.metric("Mass of the wanted tokens, Z", f"{z:.3g}")
-        st.caption("Of the prompt and the tokens taken back that are picked above.")
+        st.caption(f"Recorded: {visible(PROMPTS[name])}")

@@ -58,6 +58,9 @@ FIELDS = {
     "follow": "the model's favourite after those bytes with crossing tokens",
     "follow_joined": "its probability there",
     "follow_split": "its probability after the same bytes without crossing tokens",
+    "gain": "the token that gains most by the other cut",
+    "gain_joined": "its probability with crossing tokens",
+    "gain_split": "its probability without",
     "ways_text": "the short text whose cuts are enumerated",
     "ways": "how many cuts it has",
     "ways_best": "the most probable cut",
@@ -119,6 +122,14 @@ def computed(model: Model, traces: Mapping[str, Trace]) -> Any:
 def facts() -> Fields:
     """All of it, from the recorded runs."""
     return {**_of_runs(_recorded()), **_of_ways(WAYS_TEXT, _recorded_ways(), BOUNDARY)}
+
+
+def opening(lesson: Lesson, key: str) -> None:
+    """What the model wants where it first may not have it; no mask, no outcome."""
+    step = _wanted_in_vain(_recorded()["aligned"].trace)
+    shown = sorted(step.candidates, key=lambda c: c.rank)[:4]
+    st.markdown("The model's favourites there, before any mask:")
+    bars([candidate_text(c) for c in shown], {"the model": [c.raw for c in shown]}, key=key, form=".1%", largest=1.0)
 
 
 def experiment(lesson: Lesson, key: str) -> Fields:
@@ -223,11 +234,13 @@ def _runs(runs: Mapping[Policy, Run], key: str) -> None:
         step_bars(step, key=f"{key}_bars")
     with right:
         st.metric("Price of the whole run, −ln Z", f"{trace.cost:.2f} nats")
-        st.metric(f"Step {step.index}", f"{step.cost:.2f} nats", f"Z = {step.z:.3g}", delta_color="off")
+        st.metric(
+            f"Step {step.index}", f"{step.cost:.2f} nats", f"Z = {step.z:.3g}", delta_color="off", delta_arrow="off"
+        )
         written_log = log_probability(piece for one in run.stretches for piece in one.written)
         own_log = log_probability(piece for one in run.stretches for piece in one.own)
-        st.metric("ln p of the text as written", f"{written_log:.2f}")
-        st.metric("ln p of the same text, the tokenizer's cut", f"{own_log:.2f}")
+        st.metric("ln p of the text as written", f"{written_log:.2f}".replace("-", "−"))
+        st.metric("ln p of the same text, the tokenizer's cut", f"{own_log:.2f}".replace("-", "−"))
     recorded = "Recorded" if trace == _recorded()[policy].trace else "Live"
     st.caption(f"{recorded} run {trace.run_id}, {trace.model}. Click a token of the upper row to see its step.")
     door(trace.spec, step.index, "This step in Step-through", key=f"{key}_door")
@@ -299,7 +312,13 @@ def _of_same_bytes(joined: Trace, split: Trace, one: int, other: int) -> dict[st
         "follow": candidate_text(favourite),
         "follow_joined": favourite.raw,
     }
-    return fields | ({"follow_split": there[favourite.token_id]} if favourite.token_id in there else {})
+    here = {c.token_id: c for c in joined.steps[one].candidates}
+    if favourite.token_id in there:
+        fields["follow_split"] = there[favourite.token_id]
+    if both := here.keys() & there.keys():
+        gain = max(both, key=lambda token_id: there[token_id] - here[token_id].raw)
+        fields |= {"gain": candidate_text(here[gain]), "gain_joined": here[gain].raw, "gain_split": there[gain]}
+    return fields
 
 
 def _ways(model: Model, before: str, text: str) -> tuple[Way, ...]:
