@@ -60,6 +60,11 @@ def known_part(text: str, fields: Fields) -> tuple[str, bool]:
     return "\n\n".join(filled(paragraph, fields) for paragraph in ready), len(ready) < len(paragraphs)
 
 
+def with_blanks(text: str, fields: Fields) -> str:
+    """`text` with its fields filled in; on paper, what is not computed yet is a blank to fill in by hand."""
+    return FIELD.sub(lambda found: filled(found[0], fields) if found[1] in fields else "\\_" * 8, text)
+
+
 def linked(text: str, link: Callable[[str, str], str]) -> str:
     """`text` with each `[[term]]` or `[[term|words]]` as `link(term, words)`."""
     return TERM.sub(lambda found: link(found[1].strip(), (found[2] or found[1]).strip()), text)

@@ -6,7 +6,7 @@ import html
 
 from markdown_it import MarkdownIt
 
-from pages._lessons.fields import Fields, known_part, linked
+from pages._lessons.fields import Fields, linked, with_blanks
 from pages._lessons.judge import options_of
 from pages._lessons.reader import Asked, Lesson
 
@@ -25,11 +25,11 @@ _markdown = MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
 def handout(lesson: Lesson, fields: Fields, address: str) -> str:
-    """The page. What the experiment has to compute first is left out, and lines are left to write on."""
+    """The page. What the experiment has to compute first is a blank to fill in, and lines are left to write on."""
     head = f"Lesson {lesson.number} · about {lesson.minutes} minutes" + (f" · {address}" if address else "")
     parts = [f'<p class="head">{html.escape(head)}</p>', f"<h1>{html.escape(lesson.title)}</h1>"]
     for section, heading in _PARTS:
-        text = known_part(lesson.text(section), fields)[0]
+        text = with_blanks(lesson.text(section), fields)
         parts.append(f"<h2>{heading}</h2>\n{_rendered(text)}")
         if section in ("Prediction", "Exercise"):
             parts.append(_room(lesson.prediction if section == "Prediction" else lesson.exercise, fields))

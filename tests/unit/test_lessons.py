@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pages._lessons.declaration import LessonError
 from pages._lessons.experiments import experiment_named, fields_of
-from pages._lessons.fields import code, filled, known_part, names
+from pages._lessons.fields import code, filled, known_part, names, with_blanks
 from pages._lessons.handout import handout
 from pages._lessons.judge import judged, options_of
 from pages._lessons.page import FOLDER, GLOSSARY, slug_of_term
@@ -172,6 +172,7 @@ def test_fields_are_formatted_and_hostile_text_is_code() -> None:
     assert filled("{{token}}", fields) == "`` `](http://x)<b>⏎$ ``"
     assert code("") == "`(nothing)`"
     assert known_part("{{share|.1f}}\n\n{{other}}", fields) == ("0.3", True)
+    assert with_blanks("{{share|.1f}} {{other}}", fields).startswith("0.3 \\_")
 
 
 ASKED = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from functools import lru_cache
 
 import streamlit as st
@@ -179,7 +180,7 @@ def _spec(prompt: str, words: str) -> RunSpec | None:
     answers = [word.strip() for word in words.split(",") if word.strip()]
     if not answers or not prompt.strip():
         return None
-    escaped = "|".join("".join(c if c.isalnum() or c == " " else "\\" + c for c in word) for word in answers)
+    escaped = "|".join(map(re.escape, answers))
     return RunSpec(prompt, ConstraintSource("regex", escaped), max_tokens=24)
 
 
