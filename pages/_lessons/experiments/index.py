@@ -36,7 +36,6 @@ from visualizations.tokens import visible
 
 FIELDS = {
     "regex": "the schema as a regex",
-    "regex_length": "its characters",
     "schema_states": "states of its automaton over characters",
     "index_states": "states of the app's automaton over bytes, which are indexed",
     "size": "tokens of the vocabulary that is indexed",
@@ -82,13 +81,12 @@ NESTED_TEXT = "[[[],[]],[[]]]"
 COMPACT = (("whitespace", "compact"),)
 DEPTH, DEEPEST = 3, 8
 LETTERS = "the last letters"
-EXPLOSION_N, MEASURED_N = 13, 6
+EXPLOSION_N, MEASURED_N, POINTS = 13, 6, 12  # points of the curve
 LARGE = 128_000  # tokens that a large model's vocabulary has
 SMALL_BUDGET = Budget(states=20_000, terms=400_000, seconds=3.0, depth=60, source_bytes=20_000)
 MOST_INDEXED = 120  # states
 TRY = 2e-6  # seconds in which plain Python tries a token from a state, about
 AT_ONCE = 70  # states that are explored without being asked for
-POINTS = 12  # of the curve
 EXPLORE = 4e-4  # seconds for one state of the exploring, about
 
 
@@ -96,12 +94,10 @@ EXPLORE = 4e-4  # seconds for one state of the exploring, about
 def facts() -> Fields:
     """The default schema's index over the small vocabulary, the nested list unrolled, the explosion by arithmetic."""
     constraint = compile_json_schema(SCHEMA, whitespace="compact")
-    pattern = schema_regex(SCHEMA)
     family = FAMILIES[LETTERS]
     exploding = growth(family, EXPLOSION_N, most_states=0, most_classic=0)
     return {
-        "regex": pattern,
-        "regex_length": len(pattern),
+        "regex": schema_regex(SCHEMA),
         "nested": NESTED_TEXT,
         "frames": len(frames(compile_json_schema(NESTED, whitespace="compact"), NESTED_TEXT[:3].encode())),
         "explosion_n": EXPLOSION_N,
@@ -164,7 +160,7 @@ def _to_index(key: str) -> dict[str, Value]:
     graph = _drawn(pattern, constraint)
     if isinstance(graph, str):
         notice(graph, key=f"{key}_undrawn", kind="info")
-        return {"regex": pattern, "regex_length": len(pattern)}
+        return {"regex": pattern}
     ways = _texts(pattern)
     state = _picked(graph, ways, key)
     automaton_view(
@@ -176,7 +172,7 @@ def _to_index(key: str) -> dict[str, Value]:
         name="automaton",
         on_select=lambda: _select(key),
     )
-    fields: dict[str, Value] = {"regex": pattern, "regex_length": len(pattern), "schema_states": len(graph.states)}
+    fields: dict[str, Value] = {"regex": pattern, "schema_states": len(graph.states)}
     return fields | _index_panel(constraint, text, ways[state].encode(), f"{key}_index")
 
 
@@ -217,8 +213,7 @@ def _picked(graph: DrawnGraph, ways: dict[int, str], key: str) -> int:
     if picked.isdigit() and int(picked) in ways:
         return int(picked)
     first = next((state for state, text in ways.items() if text == FIRST_TEXT), None)
-    leaving = [edge.source for edge in graph.edges]
-    return first if first is not None else max(ways, key=leaving.count)
+    return first if first is not None else max(ways, key=[edge.source for edge in graph.edges].count)
 
 
 def _index(constraint: Constraint, vocabulary: Vocabulary, progress: Progress | None = None) -> Index:
@@ -358,7 +353,7 @@ def _explosion(key: str) -> dict[str, Value]:
         _counted(family, n, found)
     with right:
         xs = sorted({1, n, family.largest, *range(1, family.largest, max(1, family.largest // POINTS))})
-        visited = [growth_visited(family, x) for x in xs]
+        visited = [_visited(family, x) for x in xs]
         series = {"all states": [family.states(x) for x in xs], "visited by one text": visited}
         marks = [(float(n), float(family.states(n)), f"{family.states(n):,}")]
         curve(xs, series, key=f"{key}_{family.shape}_curve", x_title="n", y_title="states", marks=marks, log_y=True)
@@ -371,7 +366,7 @@ def _explosion(key: str) -> dict[str, Value]:
 
 
 @lru_cache(maxsize=1_024)
-def growth_visited(family: Family, n: int) -> int:
+def _visited(family: Family, n: int) -> int:
     """States that a text of the family visits."""
     return growth(family, n, most_states=0, most_classic=0).visited
 
@@ -397,7 +392,7 @@ def _grown(family: Family, n: int, key: str) -> Growth | None:
 def _counted(family: Family, n: int, found: Growth | None) -> None:
     with st.container(horizontal=True):
         st.metric("All states", f"{family.states(n):,}")
-        st.metric(f"Visited by a text of {len(family.text(n)):,} bytes", f"{growth_visited(family, n):,}")
+        st.metric(f"Visited by a text of {len(family.text(n)):,} bytes", f"{_visited(family, n):,}")
     st.caption(f"An index of it for {LARGE:,} tokens would keep {memory(index_bytes(family.states(n), LARGE))}.")
     if found is not None:
         classic_states = "was not asked" if found.classic is None else f"has {found.classic:,} too"
