@@ -18,6 +18,10 @@ from visualizations.tokens import prose
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+LARGE = "_projector"
+"""The session's switch: charts are read from the back of a room."""
+
+FONT = 12  # px
 _PATTERNS = ("", "/", ".", "x", "-")
 _DASHES = ("solid", "dash", "dot", "dashdot")
 _COLOURS = tuple(PALETTE[name] for name in ("blue", "orange", "green", "purple", "sky"))
@@ -145,8 +149,11 @@ def intervals(
 
 
 def _draw(figure: Figure, height: int, key: str, twin: Mapping[str, Sequence[Any]]) -> None:
+    large = 1.4 if st.session_state.get(LARGE) else 1.0
     figure.update_layout(
-        height=height,
+        height=large * height,
+        font={"size": large * FONT},
+        uniformtext={"minsize": large * FONT, "mode": "show"},
         margin={"l": 8, "r": 8, "t": 26, "b": 8},
         barmode="group",
         bargap=0.25,

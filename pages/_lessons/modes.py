@@ -10,11 +10,14 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from visualizations.charts import LARGE
+
 PROJECTOR = "projector"
 _STYLE = """<style>
 html { font-size: 21px; }
-header[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stSidebarCollapsedControl"] { display: none; }
-[data-testid="stMainBlockContainer"] { padding-top: 1rem; max-width: 76rem; margin: 0 auto; }
+header[data-testid="stHeader"] { display: none; }
+[data-testid="stBidiComponentRegular"], [data-testid="stBidiComponentIsolated"] { zoom: 1.4; }
+[data-testid="stMainBlockContainer"] { padding-top: 1rem; }
 .st-key-projector_bar { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
 </style>
 """
@@ -23,13 +26,13 @@ header[data-testid="stHeader"], [data-testid="stSidebar"], [data-testid="stSideb
 def projector() -> bool:
     """Large type and nothing but the page. A link may ask for it; it stays on in this session until it is left."""
     if PROJECTOR in st.query_params:
-        st.session_state["_projector"] = st.query_params[PROJECTOR] == "1"
-    return bool(st.session_state.get("_projector", False))
+        st.session_state[LARGE] = st.query_params[PROJECTOR] == "1"
+    return bool(st.session_state.get(LARGE, False))
 
 
 def set_projector(on: bool) -> None:
     """Switch it, here and in the address."""
-    st.session_state["_projector"] = on
+    st.session_state[LARGE] = on
     if on:
         st.query_params[PROJECTOR] = "1"
     elif PROJECTOR in st.query_params:

@@ -14,6 +14,7 @@ from pages._lessons.page import FOLDER, lesson_of
 from pages._lessons.progress import Progress, code_of
 from pages._lessons.reader import Lesson, lesson_paths, slug_of
 from tests.app.conftest import APP, lesson, notices, opened, sent, wait_for
+from visualizations.charts import LARGE
 
 SLUGS = [slug_of(path) for path in lesson_paths(FOLDER)]
 
@@ -191,7 +192,7 @@ def test_the_start_page_has_a_door_for_each() -> None:
     assert "Open the Schema debugger" in labels
     at.button(key="teach").click().run()
     assert at.session_state["_teacher"]
-    assert at.session_state["_projector"]
+    assert at.session_state[LARGE]
 
 
 @pytest.mark.usefixtures("no_model")

@@ -23,7 +23,7 @@ from pages._lessons.steps import step_bars
 from pages._session import worth_seeing
 from visualizations.charts import bars, curve
 from visualizations.notice import notice
-from visualizations.tokens import candidate_text, visible
+from visualizations.tokens import candidate_text, percent, visible
 
 FIELDS = {
     "sure": "the share of Sure in the example of four",
@@ -112,7 +112,7 @@ def experiment(lesson: Lesson, key: str) -> Fields:
     fields: dict[str, Value] = _by_hand(f"{key}_hand")
     st.markdown("#### The real model, step by step")
     fields |= _on_a_run(lesson.start, f"{key}_run")
-    st.markdown("#### A grammar of seventeen strings")
+    st.markdown(f"#### A grammar of {facts()['strings']} strings")
     return fields | _small_grammar(f"{key}_small")
 
 
@@ -168,7 +168,8 @@ def _on_a_run(start: Start | None, key: str) -> dict[str, Value]:
     with left:
         step_bars(step, key=f"{key}_bars")
     with right:
-        st.metric(f"Step {step.index}: price, −ln Z", f"{step.cost:.2f} nats", f"Z = {step.z:.3g}", delta_color="off")
+        st.metric(f"Step {step.index}: price, −ln Z", f"{step.cost:.2f} nats")
+        st.caption(f"{percent(step.z)} of the mass was allowed.")
         names = [f"{s.index} {visible(s.token) or '⟨end⟩'}" for s in trace.steps]
         bars(names, {"price": [s.cost for s in trace.steps]}, key=f"{key}_prices", title="−ln Z, nats", form=".2f")
         st.caption(f"All steps together: {trace.cost:.2f} nats.")
