@@ -103,7 +103,7 @@ def test_logits_beyond_the_mask_are_masked() -> None:
         (Sampler(temperature=1, top_p=0.9), [0.5 / 0.95, 0, 0.3 / 0.95, 0.15 / 0.95]),
         (Sampler(temperature=1, top_k=2, top_p=0.6), [1, 0, 0, 0]),
         (Sampler(temperature=1, min_p=0.4), [0.625, 0, 0.375, 0]),
-        (Sampler(temperature=1, min_p=0.3), [0.5 / 0.95, 0, 0.3 / 0.95, 0.15 / 0.95]),
+        (Sampler(temperature=1, min_p=0.29), [0.5 / 0.95, 0, 0.3 / 0.95, 0.15 / 0.95]),
         (Sampler(temperature=1, min_p=1.0), [1, 0, 0, 0]),
         (Sampler(temperature=0.5, min_p=0.4), [1, 0, 0, 0]),
         (Sampler(temperature=0.5), [0.25 / 0.365, 0.0025 / 0.365, 0.09 / 0.365, 0.0225 / 0.365]),
