@@ -29,7 +29,7 @@ from pages._lessons.series import answers, live_series, origin, shares, typical,
 from visualizations.charts import bars
 
 DRAFT = "the free text itself, as a person reads it"
-NO_DIFFERENCE = "no difference that so few tasks can show"
+NO_DIFFERENCE = "none"
 MAX_TOKENS = 64
 ALL = "All kinds"
 
@@ -51,7 +51,7 @@ FIELDS = {
     "draft": "right answers in the free text of the two calls",
     "lost": "answers that were right in the free text and wrong in its conversion",
     "gained": "answers that were wrong in the free text and right in its conversion",
-    "best": "the form with an interval wholly above that of the answer first, or that there is none",
+    "best": "the form with an interval wholly above that of the answer first, or none",
     "answer_first_example": "an answer whose reasoning comes too late",
     "answer_first_question": "the question to it",
     "answer_first_truth": "its right answer",
