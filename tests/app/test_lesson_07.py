@@ -35,7 +35,7 @@ def test_opened(no_model: None) -> None:
     assert drawn["current"] == misalignment.facts()["wish_step"]
     assert sum(one["differs"] for one in drawn["stretches"]) == misalignment.facts()["aligned_places"]
     seen = " ".join(block.value for block in at.markdown)
-    assert "It is A record in which the name is empty" in seen
+    assert "A record in which the name is empty" in seen
     assert "376,604 times less probable" in seen
 
 

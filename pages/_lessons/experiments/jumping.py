@@ -320,7 +320,9 @@ def _last_token(key: str) -> None:
         st.markdown("**Naive**: the model is asked after it")
         _bars_of(traces["naive"].steps[_first_asked(traces["naive"])], f"{key}_naive")
         st.code(traces["naive"].text.decode(), language=None)
-    st.caption(f"Without jumps the run writes {traces['off'].text.decode()}. Recorded, {traces['off'].model}.")
+    st.markdown("**No jumps**: the run that asks at every token")
+    st.code(traces["off"].text.decode(), language=None)
+    st.caption(f"Recorded, {traces['off'].model}.")
 
 
 def _bars_of(step: Step, key: str) -> None:
