@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Budget:
     """Upper bounds for compiling and running one constraint.
 
-    states: automaton states kept at once; terms: hash-consed terms; seconds: time to compile;
+    states: automaton states kept at once; terms: hash-consed terms; seconds: processor time to compile;
     depth: nesting of the source; source_bytes: length of the source as UTF-8.
     """
 

@@ -6,9 +6,9 @@ same body merge.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from time import thread_time as clock  # what other sessions take meanwhile is not charged
 from typing import Any
 
 from engine.automaton import derivative, forms
@@ -89,9 +89,18 @@ class Arena:
         if count % 256 == 0:
             self.check_time()
 
+    def start_clock(self, seconds: float | None = None) -> None:
+        """From now on this thread has so many seconds of its own to work, those of the budget if None."""
+        self.deadline = clock() + (self.budget.seconds if seconds is None else seconds)
+
+    @property
+    def late(self) -> bool:
+        """What is being done has taken longer than it may."""
+        return self.deadline is not None and clock() > self.deadline
+
     def check_time(self) -> None:
         """Raise `BudgetError` if what is being done takes longer than the budget allows."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
+        if self.late:
             raise BudgetError(f"The constraint takes longer than {self.budget.seconds:g} s. Make it smaller.")
 
     @contextmanager
@@ -99,7 +108,7 @@ class Arena:
         """Keep what is done within to the seconds given, else to those of the budget unless a limit holds already."""
         before = self.deadline
         if before is None or seconds is not None:
-            self.deadline = time.monotonic() + (self.budget.seconds if seconds is None else seconds)
+            self.start_clock(seconds)
         try:
             yield
         finally:

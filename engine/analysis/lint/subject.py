@@ -6,7 +6,6 @@ branches that hold, so a finding speaks of what the model meets and not of how t
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,7 +74,7 @@ class Subject:
         self.source: SchemaSource = constraint.schema
         self.options = self.source.options
         self.arena = Arena(self.source.budget)
-        self.arena.deadline = time.monotonic() + min(LONGEST, self.source.budget.seconds)
+        self.arena.start_clock(min(LONGEST, self.source.budget.seconds))
         self.document = Document(self.source.value, self.options, self.source.at)
         self.values = Values(self.document, self.options, self.arena)
         self.failures: list[ConstraintError] = []
@@ -84,7 +83,7 @@ class Subject:
     @property
     def is_late(self) -> bool:
         """Whether the time for the lint is over."""
-        return self.arena.deadline is not None and time.monotonic() > self.arena.deadline
+        return self.arena.late
 
     @cached_property
     def positions(self) -> list[Position]:

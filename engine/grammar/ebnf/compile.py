@@ -21,7 +21,7 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
     _check_references(grammar)
     budget = grammar.source.budget
     arena = Arena(budget)
-    arena.deadline = started + budget.seconds
+    arena.start_clock()
     begin = grammar.defined[grammar.start]
     try:
         terms = RuleTerms(arena, grammar)

@@ -51,7 +51,7 @@ def compile_json_schema(
     started = time.monotonic()
     value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
     arena = Arena(budget)
-    arena.deadline = started + budget.seconds
+    arena.start_clock()
     try:
         document = Document(value, options, at)
         values = Values(document, options, arena)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -61,7 +60,7 @@ def schema_witnesses(a: SchemaSource, b: SchemaSource) -> Witnesses | None:
     options = replace(a.options, key_order="any")
     document = Document(whole, options)
     arena = Arena(a.budget)
-    arena.deadline = time.monotonic() + a.budget.seconds
+    arena.start_clock()
     values = Values(document, options, arena)
     one, other = document.at("/definitions/a"), document.at("/definitions/b")
     asked: list[Conjunction] = [(one, Denied(other)), (Denied(one), other), (one, other)]

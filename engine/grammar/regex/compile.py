@@ -34,7 +34,7 @@ def compile_regex(
     if size > budget.source_bytes:
         raise BudgetError(f"The regex has {size:,} bytes; {budget.source_bytes:,} are allowed.", pointer="0")
     arena = Arena(budget)
-    arena.deadline = started + budget.seconds
+    arena.start_clock()
     node = PARSERS[dialect](pattern)
     root = lower(node, arena, lambda members: utf8(arena, members), search=False, tagged=True)
     automaton = Automaton(arena, root)

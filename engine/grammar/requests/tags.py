@@ -42,7 +42,7 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
     """
     started = time.monotonic()
     arena = Arena(budget)
-    arena.deadline = started + budget.seconds
+    arena.start_clock()
     try:
         terms = _Terms(tag, arena, options, budget)
         automaton = Automaton(arena, terms.whole())
