@@ -226,6 +226,8 @@ def _runs(runs: Mapping[Policy, Run], key: str) -> None:
     step = trace.steps[position]
     st.code(visible(trace.text), language=None)
     paths(run.stretches, names=("written", "the tokenizer's own"), current=position, key=f"{key}_paths", on_step=pick)
+    if away := [str(step.index) for step in trace.steps if step.fallback]:
+        st.caption(f"At step {', '.join(away)} the policy left no token, so any completable one was allowed there.")
     left, right = st.columns([3, 2], gap="medium")
     with left:
         written = visible(trace.text_before(step.index)) or "(nothing)"
