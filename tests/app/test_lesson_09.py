@@ -7,6 +7,7 @@ import pytest
 from pages._lessons.experiments import jumping
 from pages._lessons.recorded import recorded_run
 from tests.app.conftest import PageModel, lesson, notices, sent, wait_for
+from visualizations.underlined import WIDE, underlined
 
 SLUG = "jump-forward"
 
@@ -33,10 +34,10 @@ def test_jumped_tokens_are_forced(name: str) -> None:
 
 
 def test_forced_bytes_are_underlined() -> None:
-    shown = jumping._underlined("aé b".encode(), (True, True, True, False, False)).splitlines()
+    shown = underlined("aé b".encode(), (True, True, True, False, False)).splitlines()
     assert shown == ["aé␣b", "▔▔"]
-    wide = jumping._underlined(b"x" * (jumping.WIDE + 1), (True,) * (jumping.WIDE + 1)).splitlines()
-    assert [len(line) for line in wide] == [jumping.WIDE, jumping.WIDE, 1, 1]
+    wide = underlined(b"x" * (WIDE + 1), (True,) * (WIDE + 1)).splitlines()
+    assert [len(line) for line in wide] == [WIDE, WIDE, 1, 1]
 
 
 def test_opened(no_model: None) -> None:

@@ -32,6 +32,7 @@ from visualizations.charts import bars
 from visualizations.lesson_automata import tokens
 from visualizations.notice import notice
 from visualizations.tokens import candidate_text, token_strip, visible
+from visualizations.underlined import underlined
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
@@ -102,7 +103,6 @@ RUNS: Mapping[str, RunSpec] = {
     f"{name}-{how}": replace(spec, jump_forward=how) for name, spec in CASES.items() for how in HOW
 }
 EXERCISE = "unit: (metre|metric|metropolis)"
-WIDE = 76  # characters of a line of text with its marks below
 
 
 def computed(model: Model, traces: Mapping[str, Trace]) -> Any:
@@ -140,7 +140,7 @@ def opening(lesson: Lesson, key: str) -> None:
     """The order as it is written token by token."""
     plain = _recorded("order")["off"]
     st.markdown("The order form, written token by token; what its schema forces is underlined:")
-    st.code(_underlined(plain.text, _forced(plain)), language=None)
+    st.code(underlined(plain.text, _forced(plain)), language=None)
     token_strip(plain, 0, key=key, on_step=lambda: None)
 
 
@@ -197,7 +197,7 @@ def _own(model: Model | None, key: str) -> dict[JumpForward, Trace] | None:
             notice(str(error), key=f"{key}_problem")
             return None
         st.markdown("A shortest text of it, forced bytes underlined:")
-        st.code(_underlined(shortest, forced_along(constraint, shortest)), language=None)
+        st.code(underlined(shortest, forced_along(constraint, shortest)), language=None)
         spec = replace(default, prompt=prompt, constraint=source)
         if model is None or not prompt.strip():
             return None
@@ -240,7 +240,7 @@ def _runs(own: dict[JumpForward, Trace] | None, key: str) -> None:
     traces = own if own and name == "own" else _recorded(name)
     trace = traces[how]
     forced = _forced(trace)
-    st.code(_underlined(trace.text, forced), language=None)
+    st.code(underlined(trace.text, forced), language=None)
     st.caption(
         f"Underlined: {sum(forced)} of {len(trace.text)} bytes are forced, whatever the model thinks. "
         f"Below, the tokens of this run; those with a mark of their own were written without a pass."
@@ -275,19 +275,6 @@ def _forced(trace: Trace) -> tuple[bool, ...]:
     assert trace.spec.constraint is not None
     constraint = compiled(trace.spec.constraint)
     return () if isinstance(constraint, ConstraintError) else forced_along(constraint, trace.text)
-
-
-def _underlined(text: bytes, forced: tuple[bool, ...]) -> str:
-    """The text in lines, each with marks under the bytes that are forced. Bytes that aren't ASCII share a mark."""
-    cells: list[tuple[str, str]] = []
-    at = 0
-    for character in text.decode(errors="replace"):
-        size = len(character.encode()) if character != "\ufffd" else 1
-        mark = "▔" if all(forced[at : at + size]) and at < len(forced) else " "
-        cells += [(shown, mark) for shown in visible(character)]
-        at += size
-    lines = [cells[start : start + WIDE] for start in range(0, len(cells), WIDE)]
-    return "\n".join("".join(cell[row] for cell in line).rstrip() for line in lines for row in (0, 1))
 
 
 def _times(model: Model | None, key: str) -> dict[str, Value]:
