@@ -67,6 +67,11 @@ def calls_per_success(rate: Rate) -> Fraction:
     return 1 / (1 - _rate(rate))
 
 
+def calls_per_request(rate: Rate, tries: int) -> Fraction:
+    """Calls made for each request, on average, where one gives up after `tries`: 1 + f + ... + f^(tries-1)."""
+    return (1 - failures_left(rate, tries)) * calls_per_success(rate)
+
+
 def calls_quantile(rate: Rate, share: Rate) -> int:
     """The fewest calls within which at least `share` of the requests have succeeded."""
     failing, wanted = _rate(rate), Fraction(str(share))

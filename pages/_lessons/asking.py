@@ -14,6 +14,7 @@ from pages._lessons.judge import Given, Verdict, judged, options_of, revealed
 from pages._lessons.reader import Asked, Lesson
 from visualizations.notice import notice
 
+_LANGUAGES = {"regex": "regex", "json_schema": "JSON Schema"}
 Write = Callable[[str], None]
 """Draws a lesson's Markdown."""
 
@@ -59,7 +60,8 @@ def _outcome(sitting: Sitting, asked: Asked, fields: Fields, key: str) -> None:
             st.badge("As predicted" if right else "Not as predicted", icon=icon, color=colour)  # type: ignore[arg-type]
         if sitting.given is not None:
             unit = asked.unit and f" {asked.unit}"
-            st.markdown(f"You said {sitting.given}{unit}.")
+            said = f"{sitting.given:,g}" if isinstance(sitting.given, float) else sitting.given
+            st.markdown(f"You said {said}{unit}.")
         st.markdown(f"The answer: {came_out}." if came_out else "The answer comes out of the experiment below.")
 
 
@@ -119,5 +121,5 @@ def _field(asked: Asked, fields: Fields, key: str) -> Given:
     if asked.kind == "own" and asked.input == "none":
         return None
     if asked.kind == "constraint":
-        return st.text_area(f"Your {asked.language.replace('_', ' ')}", key=f"{key}_given", height=90) or None
+        return st.text_area(f"Your {_LANGUAGES[asked.language]}", key=f"{key}_given", height=90) or None
     return st.text_input(label, key=f"{key}_given", label_visibility="collapsed") or None

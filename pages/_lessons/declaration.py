@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ class Part:
         self._path, self._node, self.name = path, node, name
         self._left: dict[str, yaml.Node] = {}
         for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise LessonError(path, _line(key), f"a field of {name} begins with a word and a colon.")
             if key.value in self._left:
                 raise LessonError(path, _line(key), f"{name} has {key.value!r} twice.")
             self._left[str(key.value)] = value
@@ -40,7 +43,10 @@ class Part:
     def _take(self, key: str, default: Any) -> Any:
         node = self._left.pop(key, None)
         if node is not None:
-            return yaml.SafeLoader("").construct_object(node, deep=True)
+            try:
+                return yaml.SafeLoader("").construct_object(node, deep=True)
+            except (yaml.YAMLError, ValueError):
+                return node  # no value that a field can have: whoever asked says what it wants
         if default is None:
             raise self.error(f"{self.name} lacks `{key}`.")
         return default
@@ -68,7 +74,7 @@ class Part:
 
     def number(self, key: str, default: float) -> float:
         value = self._take(key, default)
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or value < 0:
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < inf:
             raise self.error(f"`{key}` must be a number that is not negative.", key)
         return float(value)
 

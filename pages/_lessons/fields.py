@@ -17,7 +17,7 @@ Fields = Mapping[str, Value]
 
 FIELD = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*(?:\|([^{}]*))?\}\}")
 TERM = re.compile(r"\[\[([^\[\]|]+)(?:\|([^\[\]]+))?\]\]")
-_SPEC = re.compile(r"[+,]?(?:\.\d{1,2})?[defg%,]?")
+_SPEC = re.compile(r"[+,]?(?:\.\d{1,2})?[efg%,]?")
 
 
 def names(text: str) -> Iterable[str]:

@@ -17,6 +17,7 @@ from engine.examples import EXAMPLES
 from engine.shipped import shipped_names
 from pages._lessons.declaration import LessonError, Part
 from pages._lessons.fields import FIELD, TERM, bad_format
+from pages._lessons.progress import MOST_LESSONS
 
 SECTIONS = ("Question", "Prediction", "Experiment", "Seen", "Rule", "Exercise", "Teacher")
 PredictionKind = Literal["choice", "token", "number"]
@@ -25,6 +26,7 @@ Input = Literal["text", "number", "none"]
 Language = Literal["regex", "json_schema"]
 _NAME = re.compile(r"(\d\d)-([a-z0-9-]+)\.md")
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,17 @@ FieldsOf = Callable[[str], Mapping[str, str] | None]
 
 def read_lesson(path: Path, fields_of: FieldsOf, glossary: Mapping[str, str]) -> Lesson:
     """The lesson in `path`. Raises LessonError."""
-    return _Reader(path, path.read_text(encoding="utf-8"), fields_of, glossary).lesson()
+    return _Reader(path, _text_of(path), fields_of, glossary).lesson()
+
+
+def _text_of(path: Path) -> str:
+    """The file's text, without the mark that some editors put before it. Raises LessonError."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise LessonError(path, line, "this is not UTF-8; save the file with that encoding.") from error
 
 
 def lesson_paths(folder: Path) -> list[Path]:
@@ -121,7 +133,7 @@ def read_glossary(path: Path) -> dict[str, str]:
     """Terms and their definitions, from paragraphs `**term**: definition`. Raises LessonError."""
     entries: dict[str, str] = {}
     line = 1
-    for block in re.split(r"(\n\s*\n)", path.read_text(encoding="utf-8")):
+    for block in re.split(r"(\n\s*\n)", _text_of(path)):
         if block.strip() and not block.lstrip().startswith("#"):
             found = re.fullmatch(r"\*\*([^*]+)\*\*:\s+(.+)", block.strip(), re.DOTALL)
             if found is None:
@@ -156,6 +168,8 @@ class _Reader:
         named = _NAME.fullmatch(self._path.name)
         if named is None:
             raise self._error(1, "a lesson's file is named like 06-renormalisation.md: two digits, a dash, words.")
+        if not 1 <= int(named[1]) <= MOST_LESSONS:
+            raise self._error(1, f"a lesson's number is from 01 to {MOST_LESSONS}.")
         top = self._declaration()
         made = Lesson(
             path=self._path,
@@ -254,10 +268,21 @@ class _Reader:
         part.nothing_else()
         return start
 
+    def _check_answer(self, asked: Asked, line: int, known: Mapping[str, str]) -> None:
+        """An answer that nothing can be equal to would make a question without one."""
+        if asked.answer in known or any(option in known for option in asked.options):
+            return
+        if asked.kind == "number" and not _NUMBER.fullmatch(asked.answer):
+            raise self._error(line, f"`answer` is a number or a field of the experiment, not {asked.answer!r:.40}.")
+        if asked.kind in ("choice", "token") and asked.answer not in asked.options:
+            raise self._error(line, f"`answer` must be one of the `options`, not {asked.answer!r:.40}.")
+
     def _check_names(self, lesson: Lesson, top: Part) -> None:
         known = self._fields_of(lesson.experiment)
         if known is None:
             raise self._error(top.line_of("experiment"), f"there is no experiment {lesson.experiment!r}.")
+        self._check_answer(lesson.prediction, top.line_of("prediction"), known)
+        self._check_answer(lesson.exercise, top.line_of("exercise"), known)
         for number, step in self._steps:
             if not step.isdecimal() and step not in known:
                 raise self._error(number, f"`step` is a number or a field of {lesson.experiment}, not {step!r:.40}.")

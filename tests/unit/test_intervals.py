@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, geom
 
-from engine.analysis.intervals import calls_per_success, calls_quantile, done_within, failures_left, wilson
+from engine.analysis.intervals import (
+    calls_per_request,
+    calls_per_success,
+    calls_quantile,
+    done_within,
+    failures_left,
+    wilson,
+)
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from([0.9, 0.95]))
@@ -54,6 +61,11 @@ def test_quantiles_are_those_of_the_geometric_distribution(failing: int, percent
     assert calls == 1 or done_within(Fraction(failing, 100), calls - 1) < Fraction(percentile, 100)
     exact = geom(1 - failing / 100)
     assert float(done_within(Fraction(failing, 100), calls)) == pytest.approx(exact.cdf(calls), abs=1e-12)
+
+
+def test_calls_per_request_are_counted_until_one_gives_up() -> None:
+    assert calls_per_request(0.05, 3) == Fraction(10525, 10000)  # 1 + 0.05 + 0.0025
+    assert calls_per_request(0.6, 1) == 1
 
 
 def test_giving_up_does_not_change_the_calls_per_success() -> None:

@@ -106,6 +106,12 @@ BAD = [
     ("    step: share", "    step: last", 21, "a number or a field of small"),
     ("links:", "start:\n  example: Person record\n  step: x\nlinks:", 20, "whole number"),
     ("---\ntitle", "title", 1, "begins with a line"),
+    ("  answer: share", "  answer: shore", 5, "a number or a field of the experiment"),
+    ("  answer: no", "  answer: nay", 10, "one of the `options`"),
+    ("minutes: 5", "minutes: &a [*a]", 3, "whole number"),
+    ("minutes: 5", "minutes: 5\n[a]: 5", 4, "begins with a word"),
+    ("  tolerance: 1", "  tolerance: .inf", 9, "not negative"),
+    ("{{share|.1f}}", "{{share|d}}", 34, "no format"),
 ]
 
 
@@ -121,6 +127,18 @@ def test_a_bad_file_says_which_line(tmp_path: Path, old: str, new: str, line: in
 def test_a_file_of_another_name_is_told(tmp_path: Path) -> None:
     with pytest.raises(LessonError, match="two digits, a dash, words"):
         read(tmp_path, GOOD, "lesson three.md")
+
+
+def test_encodings_and_numbers_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "03-a-lesson.md"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert read_lesson(path, {"small": {"share": "the share"}}.get, {"Z": "the mass"}).title == "A lesson"
+    path.write_bytes(GOOD.replace("Guess.", "Größe.").encode("latin-1"))
+    with pytest.raises(LessonError, match="line 28: this is not UTF-8"):
+        read_lesson(path, {"small": {"share": "the share"}}.get, {})
+    for name in ("00-a-lesson.md", "41-a-lesson.md"):  # the progress code has no room for them
+        with pytest.raises(LessonError, match="number is from"):
+            read(tmp_path, GOOD, name)
 
 
 def test_digits_are_found_and_declared(tmp_path: Path) -> None:

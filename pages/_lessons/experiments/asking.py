@@ -10,7 +10,13 @@ from functools import lru_cache
 import streamlit as st
 
 from engine.analysis.experiments import PERSON, asking
-from engine.analysis.intervals import calls_per_success, calls_quantile, done_within, failures_left
+from engine.analysis.intervals import (
+    calls_per_request,
+    calls_per_success,
+    calls_quantile,
+    done_within,
+    failures_left,
+)
 from engine.analysis.methods import Job
 from engine.analysis.outputs import Shape, shape
 from engine.analysis.trials import Outcome, Wanted, counted
@@ -84,7 +90,7 @@ def facts() -> Fields:
         "above_edge": calls_quantile(RATE, ABOVE),
         "above": float(ABOVE),
         "requests": REQUESTS,
-        "repeated": float(REQUESTS * (calls_per_success(RATE) - 1)),
+        "repeated": float(REQUESTS * (calls_per_request(RATE, TRIES) - 1)),
         "exercise_rate": float(EXERCISE_RATE),
         "exercise_one_in": EXERCISE_ONE_IN,
         "exercise_tries": _tries_for(EXERCISE_RATE, EXERCISE_ONE_IN),
@@ -166,7 +172,7 @@ def _retries(key: str) -> None:
         with st.container(horizontal=True):
             st.metric("Requests left without an answer", f"1 in {float(1 / failures_left(rate, tries)):,.0f}")
             st.metric("Calls per success", f"{float(calls_per_success(rate)):.3f}")
-        repeated = float(REQUESTS * (calls_per_success(rate) - 1))
+        repeated = float(REQUESTS * (calls_per_request(rate, tries) - 1))
         st.metric(f"Side effects repeated in {REQUESTS:,} requests", f"{repeated:,.1f}")
         st.caption("If the call does something before it fails, a booking say, each repeated call does it again.")
     with right:
