@@ -206,7 +206,14 @@ def sidebar(model: Model | None, on_example: Any, on_start: Any, busy: bool) -> 
     spec = current()
     notice(prompt_problem(spec, model), key="prompt_problem")
     with st.container(horizontal=True, vertical_alignment="center"):
-        st.checkbox("Chat template", key="chat_template", persist_state="session")
+        none = model is not None and not model.has_chat_template
+        st.checkbox(
+            "Chat template",
+            key="chat_template",
+            disabled=none,
+            help="This model has no chat template: it reads the prompt as it stands." if none else None,
+            persist_state="session",
+        )
         with st.popover("As the model reads it", type="tertiary", disabled=model is None):
             if model is not None and len(spec.prompt) <= MAX_PROMPT:
                 st.code(model.prompt_text(spec.prompt, spec.chat_template), language=None, wrap_lines=True)

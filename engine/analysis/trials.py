@@ -110,11 +110,6 @@ def performed(trials: Iterable[Trial], cancelled: Cancelled = lambda: False) -> 
         yield Outcome(trial.group, trial.question, trial.seed, answer, trial.judge(answer.text))
 
 
-def most_passes(trials: Iterable[Trial]) -> int:
-    """Forward passes that the trials take at the most: their cost, before they start."""
-    return sum(trial.most for trial in trials)
-
-
 def counted(outcomes: Iterable[Outcome], holds: Callable[[Outcome], bool]) -> Proportion:
     """How many of the outcomes it holds for, with Wilson's interval at 95 %."""
     found = [holds(outcome) for outcome in outcomes]

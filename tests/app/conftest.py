@@ -44,6 +44,7 @@ class PageModel(FakeModel):
     """A fake with what the pages ask for besides; it would rather end than go on, so that runs are short."""
 
     name, device = "fake", "cpu"
+    has_chat_template = True
     canonical = LongestMatch()
 
     def prompt_text(self, prompt: str, chat_template: bool) -> str:

@@ -33,7 +33,6 @@ from engine.analysis.trials import (
     counted,
     dumped,
     loaded,
-    most_passes,
     performed,
 )
 from engine.decoding.records import Sampler
@@ -147,7 +146,7 @@ def test_judging() -> None:
 
 def test_asking_many_times_and_counting() -> None:
     series = asking(Wishes(b'{"name": "Bo", "age": 7}'), JOB, 3, temperature=0.5)
-    assert most_passes(series) == 3 * 30
+    assert [trial.most for trial in series] == [30] * 3
     outcomes = list(performed(series))
     assert [outcome.seed for outcome in outcomes] == [0, 1, 2]
     found = counted(outcomes, lambda outcome: outcome.verdict.satisfies)
