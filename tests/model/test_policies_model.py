@@ -11,7 +11,7 @@ import pytest
 from engine import Masker, compile_json_schema, compile_regex
 from engine.constraint import Constraint
 from engine.decoding.decoder import Decoder
-from engine.decoding.records import Policy
+from engine.decoding.records import ConstraintSource, Policy, RunSpec
 from engine.examples import example
 from engine.masking import Place
 from engine.masking.canonical_policy import CanonicalOnly
@@ -98,16 +98,49 @@ def test_canonical_forbids_what_the_tokenizer_would_join(model: Model, masker: M
     assert not policy.narrow(allowed, place)[a]  # `na` is one token
 
 
-def test_canonical_does_not_look_at_what_the_constraint_demands_next(model: Model, masker: Masker) -> None:
+def test_canonical_looks_at_what_the_constraint_demands_next(model: Model, masker: Masker) -> None:
     policy = CanonicalOnly(masker, model.canonical)
     (quote,) = ids_of(model, b'"')
     before = (BRACE_QUOTE, *ids_of(model, b"name"))
     place = place_after(masker.constraint, before, b'{"name')
     kept = policy.narrow(masker.mask(place.state).to_bool(), place)
-    assert kept[quote]
     assert kept[QUOTE_COLON]
-    place = place_after(masker.constraint, (*before, quote), b'{"name"')  # now `:`, which the tokenizer would join
+    assert not kept[quote]  # now `:` would follow, which the tokenizer joins
+    place = place_after(masker.constraint, (*before, quote), b'{"name"')
     assert not policy.narrow(masker.mask(place.state).to_bool(), place).any()
+
+
+def test_canonical_goes_on_after_a_token_off_the_path(model: Model, masker: Masker) -> None:
+    policy = CanonicalOnly(masker, model.canonical)
+    brace, quote, name = (ids_of(model, token)[0] for token in (b"{", b'"', b"name"))
+    place = place_after(masker.constraint, (brace, quote), b'{"')
+    assert policy.narrow(masker.mask(place.state).to_bool(), place)[name]
+    place = place_after(masker.constraint, (brace, quote, name, quote), b'{"name"')
+    assert not policy.narrow(masker.mask(place.state).to_bool(), place).any()
+    colon = ids_of(model, b":")[0]
+    place = place_after(masker.constraint, (brace, quote, name, quote, colon), b'{"name":')
+    assert policy.narrow(masker.mask(place.state).to_bool(), place)[SPACE_QUOTE]
+
+
+CLOSED = (
+    '{"type": "object", "properties": {"name": {"type": "string", "maxLength": 12}, '
+    '"kind": {"const": "person of interest"}, "n": {"type": "integer"}}, '
+    '"required": ["name", "kind", "n"], "additionalProperties": false}'
+)
+
+
+@pytest.mark.parametrize("options", [(), (("whitespace", "any"),)])
+def test_a_run_with_forced_words_stays_on_the_canonical_path(
+    model: Model, options: tuple[tuple[str, str], ...]
+) -> None:
+    source = ConstraintSource("json_schema", CLOSED, options)
+    spec = RunSpec("Describe Ann, 31, as JSON", source, max_tokens=40, policy="canonical")
+    run = Decoder(model, spec)
+    steps = list(run.run())
+    assert run.finish == "complete"
+    assert not any(step.fallback for step in steps)
+    ids = tuple(step.token_id for step in steps if not step.end)
+    assert model.canonical.encode(b"".join(step.token for step in steps if not step.end)) == ids
 
 
 @pytest.mark.parametrize("policy", ["aligned", "canonical"])
@@ -117,11 +150,10 @@ def test_runs_keep_to_their_policy(model: Model, policy: Policy) -> None:
     tokens = [step.token if not step.end else b"" for step in run.trace.steps]
     text = b"".join(tokens)
     put_aside = any(step.fallback for step in run.trace.steps)
-    if policy == "canonical":
-        ids = tuple(step.token_id for step in run.trace.steps if not step.end)
-        assert put_aside or model.canonical.encode(text) == ids
-        return
     assert not put_aside
+    if policy == "canonical":
+        assert model.canonical.encode(text) == tuple(step.token_id for step in run.trace.steps if not step.end)
+        return
     spans = [match.span() for match in TERMINAL.finditer(text)]
     offset = 0
     for token in tokens:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 
 import pytest
@@ -13,7 +14,7 @@ from engine import compile_regex
 from engine.masking import Masker, Place
 from engine.masking.canonical_policy import CanonicalOnly
 from engine.vocabulary import Canonical, Vocabulary
-from tests.unit.tiny_bpe import tiny_tokenizer
+from tests.unit.tiny_bpe import tiny_sentencepiece, tiny_tokenizer
 
 APART = chr(0xF0000)
 CHARACTERS = "ab '\n1é" + APART
@@ -37,23 +38,31 @@ WORDS = {
 
 
 def tokenizer_with(words: str) -> tuple[Canonical, Vocabulary]:
-    tokenizer = tiny_tokenizer(CHARACTERS, MERGES)
-    tokenizer.backend_tokenizer.pre_tokenizer = WORDS[words]
+    if words == "SentencePiece":
+        tokenizer = tiny_sentencepiece(CHARACTERS, MERGES)
+    else:
+        tokenizer = tiny_tokenizer(CHARACTERS, MERGES)
+        tokenizer.backend_tokenizer.pre_tokenizer = WORDS[words]
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     return Canonical(tokenizer, vocabulary), vocabulary
 
 
 class Policy:
-    """`CanonicalOnly` over a vocabulary, asked about tokens by their text; nothing else constrains them."""
+    """`CanonicalOnly` over a vocabulary, under a constraint: any text, if none is given."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, pattern: str = "(?s:.*)") -> None:
+        self.words = words
         self.canonical, self.vocabulary = tokenizer_with(words)
-        self.masker = Masker(compile_regex("(?s:.*)"), self.vocabulary)
+        self.masker = Masker(compile_regex(pattern), self.vocabulary)
         self.policy = CanonicalOnly(self.masker, self.canonical)
+
+    def id_of(self, token: str) -> int:
+        return self.vocabulary.tokens.index(token.encode())
 
     def kept(self, ids: tuple[int, ...]) -> set[int]:
         constraint = self.masker.constraint
         state = constraint.advance(constraint.start, self.spell(ids))
+        assert state is not None
         allowed = self.masker.mask(state).to_bool()
         kept = self.policy.narrow(allowed, Place(constraint.start, 0, ids, state, remaining=1000))
         assert not (kept & ~allowed).any()
@@ -103,3 +112,49 @@ def test_the_canonical_tokenisation_is_always_kept(policy: Policy, text: str) ->
     for position, token_id in enumerate(ids):
         assert token_id in policy.kept(ids[:position])
     assert policy.kept(ids) >= policy.vocabulary.end_ids
+
+
+TEXTS = st.sets(st.text("ab '\n1é", min_size=1, max_size=6), min_size=1, max_size=5)
+
+
+@settings(deadline=None, max_examples=60)
+@given(texts=TEXTS, choices=st.lists(st.integers(0, 1000), min_size=7, max_size=7))
+@pytest.mark.parametrize("words", [*WORDS, "SentencePiece"])
+def test_canonical_against_all_texts_of_a_constraint(words: str, texts: set[str], choices: list[int]) -> None:
+    policy = Policy(words, "|".join(re.escape(text) for text in sorted(texts)))
+    canonical = {policy.canonical.encode(text.encode()) for text in texts}
+    ids: tuple[int, ...] = ()
+    for choice in choices:
+        kept = policy.kept(ids)
+        following = {own[len(ids)] for own in canonical if own and own[: len(ids)] == ids and len(own) > len(ids)}
+        assert kept - policy.vocabulary.end_ids == following
+        assert bool(kept & policy.vocabulary.end_ids) == (ids in canonical)
+        if not following:
+            break
+        ids = (*ids, sorted(following)[choice % len(following)])
+
+
+def test_a_token_is_masked_where_the_constraint_demands_what_merges_with_it() -> None:
+    policy = Policy("GPT-2", "(ab|b)1")
+    a, b, ab = (policy.id_of(token) for token in ("a", "b", "ab"))
+    assert policy.kept(()) == {b, ab}
+    assert a in Policy("GPT-2", "(ab|a)1").kept(())
+
+
+def test_nothing_is_left_where_no_text_has_a_way_on() -> None:
+    policy = Policy("GPT-2", "ab1")
+    a, b = (policy.id_of(token) for token in "ab")
+    assert policy.kept(()) == {policy.id_of("ab")}
+    assert policy.kept((a,)) == set()
+    assert policy.kept((a, b)) == {policy.id_of("1")}
+
+
+@given(ids=st.lists(st.sampled_from("ab1'"), min_size=1, max_size=9))
+def test_after_a_token_off_the_path_the_longest_canonical_end_counts(policy: Policy, ids: list[str]) -> None:
+    tokens = tuple(policy.id_of(token) for token in ids)
+    ends = (tokens[start:] for start in range(len(tokens)))
+    end = next(end for end in ends if policy.canonical.encode(policy.spell(end)) == end)
+    kept = policy.kept(tokens)
+    assert kept == policy.kept(end)
+    assert policy.id_of("\n\n") in kept
+    assert kept >= policy.vocabulary.end_ids
