@@ -102,14 +102,15 @@ def test_closing_in_time_takes_away_what_would_be_too_long() -> None:
 
 
 def test_a_policy_that_leaves_nothing_is_put_aside_and_says_so() -> None:
-    """After "a" alone, "bc" is forced, and every way to spell "abc" after it leaves the canonical path."""
-    spec = RunSpec("ab", ConstraintSource("regex", "abc"), False, policy="canonical")
-    whole = Decoder(MODEL, replace(spec, choices=((0, IDS["abc"]),)))
-    assert [step.fallback for step in whole.run()] == [False, False]
-    astray = Decoder(MODEL, replace(spec, choices=((0, IDS["a"]),)))
-    steps = list(astray.run())
-    assert astray.trace.text == b"abc"
-    assert (steps[0].fallback, steps[1].fallback) == (False, True)
+    """The tokenizer writes `":1}` in three tokens; in two it can be written, but not canonically."""
+    spec = RunSpec("ab", ConstraintSource("regex", '":1\\}'), False, policy="canonical")
+    own = Decoder(MODEL, spec)
+    assert [(step.token, step.fallback) for step in own.run()][:-1] == [(b'"', False), (b":1", False), (b"}", False)]
+    hurried = Decoder(MODEL, replace(spec, max_tokens=3, close_in_time=True))
+    steps = list(hurried.run())
+    assert [(step.token, step.fallback) for step in steps][:-1] == [(b'":', True), (b"1}", True)]
+    assert not steps[-1].fallback
+    assert (hurried.trace.text, hurried.finish) == (b'":1}', "complete")
 
 
 def test_an_aligned_run_takes_one_terminal_at_a_time() -> None:
