@@ -66,6 +66,6 @@ def located(source: ConstraintSource) -> Located:
 def said(error: ConstraintError) -> str:
     """The error as one message that names the place."""
     message, place = str(error), error.pointer
-    if not place or (place in message and not place.isdigit()) or f"offset {place}" in message:
+    if not place or (place.lower() in message.lower() and not place.isdigit()) or f"offset {place}" in message:
         return message
     return f"Offset {place}: {message}" if place.isdigit() else f"{place}: {message}"

@@ -67,7 +67,15 @@ def start() -> None:
         return
     visit.start(title_of(spec), model, spec, masks(model)(spec))
     if not visit.problem:
-        st.query_params[_link.PARAMETER] = _link.pack(spec, 0)
+        _to_address(_link.pack(spec, 0))
+
+
+def _to_address(parameter: str) -> None:
+    """The run in the address, so that a reload comes back to it; one too long would be refused by the server."""
+    if len(parameter) <= _link.MAX_PACKED:
+        st.query_params[_link.PARAMETER] = parameter
+    elif _link.PARAMETER in st.query_params:
+        del st.query_params[_link.PARAMETER]
 
 
 def title_of(spec: RunSpec) -> str:

@@ -10,9 +10,11 @@ from streamlit.testing.v1 import AppTest
 
 import pages._model
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
+from engine.errors import ConstraintError
 from engine.grammar.sources import compile_source
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link
+from pages._constraints import compiled, said
 from pages._session import never
 from tests.app.conftest import APP, PageModel, field_of, notices, opened, sent, typed, wait_for
 
@@ -63,6 +65,7 @@ BAD = [
         "json_schema", r'{"properties": {"a": {"pattern": "(a)\\1"}}}', ["/properties/a"], id="unsupported keyword"
     ),
     pytest.param("json_schema", '{"type": "string", "minLength": 3, "maxLength": 2}', [""], id="unsatisfiable"),
+    pytest.param("json_schema", '{"minimum": NaN}', ["NaN is not a JSON value."], id="NaN"),
     pytest.param("regex", "(a|b", ["offset 0"], id="broken regex"),
     pytest.param("json_schema", "[" * 5_000_000, ["5.0 MB", "limit"], id="5 MB"),
     pytest.param("json_schema", " ", ["no constraint yet"], id="empty"),
@@ -99,6 +102,24 @@ def test_bad_prompt_is_told_in_place(prompt: str, said: str) -> None:
     assert said in notices(at)
     assert at.text_area(key="prompt").value == prompt
     assert at.button(key="start").disabled
+
+
+def test_a_place_that_the_message_names_is_not_said_again() -> None:
+    error = compiled(ConstraintSource("lark", 'start: "a" b'))
+    assert isinstance(error, ConstraintError)
+    assert said(error).lower().count("line 1, column 12") == 1
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_a_run_too_long_for_a_link_is_not_put_into_the_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server refuses a longer address, so that a reload would show nothing."""
+    at = opened()
+    at.button(key="start").click().run()
+    assert _link.PARAMETER in at.query_params
+    monkeypatch.setattr(_link, "MAX_PACKED", 100)
+    at.button(key="start").click().run()
+    assert _link.PARAMETER not in at.query_params
+    assert not at.exception
 
 
 @pytest.mark.usefixtures("fake_model")

@@ -32,6 +32,8 @@ def parse(text: str, budget: Budget) -> Any:
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ConstraintError(f"Not valid JSON at {place}: {error.msg}.", pointer=place) from None
+    except ConstraintError:  # NaN and its like
+        raise
     except ValueError as error:  # an integer of more digits than Python converts
         raise BudgetError(f"A number of the schema is too long: {error}.") from None
     except RecursionError:
