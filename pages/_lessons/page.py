@@ -206,7 +206,8 @@ def _onward(lesson: Lesson, fields: Fields, sitting: Sitting) -> None:
         st.markdown("**The same in Step-through** (opens beside this page)")
         with st.container(horizontal=True):
             for number, link in enumerate(lesson.links):
-                _door(link, fields, f"{lesson.slug}_door_{number}")
+                # a door leads to a recorded run, so its step is what was recorded, whatever a reader has run since
+                _door(link, {**fields, **_facts(lesson.experiment)}, f"{lesson.slug}_door_{number}")
     used = dict.fromkeys(term for text in lesson.texts() for term in terms(text))
     if used:
         with st.expander("Words used here", key="words"):

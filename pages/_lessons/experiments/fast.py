@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -272,7 +272,10 @@ def _rung(name: str, how: str, method: Method, answer: Answer, truth: Answer) ->
 
 @lru_cache(maxsize=64)
 def _small_measured(text: bytes) -> Measured:
-    return measured(small_vocabulary(), text)
+    """The quickest of three: what takes a millisecond is easily held up by whatever else the machine does."""
+    runs = [measured(small_vocabulary(), text) for _ in range(3)]
+    rungs = tuple(min(same, key=lambda rung: rung.seconds) for same in zip(*(run.rungs for run in runs), strict=True))
+    return replace(runs[0], rungs=rungs)
 
 
 def _of_ladder(found: Measured, text: bytes) -> dict[str, Value]:
