@@ -47,7 +47,7 @@ def test_the_other_masks(no_model: None) -> None:
     assert any(piece["crosses"] for one in drawn["stretches"] for piece in one["upper"])
     at.segmented_control(key=f"{SLUG}_runs_policy").set_value("canonical").run()
     assert not at.exception
-    assert any("At step 1, 22, 23 the policy left no token" in caption.value for caption in at.caption)
+    assert not any("the policy left no token" in caption.value for caption in at.caption)
 
 
 @pytest.mark.parametrize(
