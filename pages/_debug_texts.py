@@ -67,6 +67,8 @@ def lines_of(data: bytes) -> tuple[tuple[int, str], ...]:
     lines = tuple((n, _text(line)) for n, line in enumerate(text.split("\n"), 1) if line.strip())
     if len(lines) > MOST_TEXTS:
         raise ValueError(f"The file has {len(lines):,} texts; {MOST_TEXTS:,} are the limit.")
+    if not lines:
+        raise ValueError("The file is empty: it has no line with a text.")
     return lines
 
 

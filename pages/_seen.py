@@ -191,7 +191,8 @@ def notes(trace: Trace, step: Step) -> str:
     if step.to_end is not None:
         exact = "" if step.to_end_exact else "at most "
         left = trace.spec.max_tokens - step.index
-        lines.append(f"Closing in time: {exact}{step.to_end:,} tokens to an accepted end, {left:,} may still be taken.")
+        tokens = f"{step.to_end:,} {'token' if step.to_end == 1 else 'tokens'}"
+        lines.append(f"Closing in time: {exact}{tokens} to an accepted end, {left:,} may still be taken.")
     return "\n".join(lines)
 
 

@@ -67,7 +67,8 @@ POLICIES = {
     "canonical": "No token that leaves the tokenizer's own way to write the text",
 }
 JUMPS = {"off": "Off", "safe": "Safe", "naive": "Naive"}
-HEALING: dict[Healing, str] = {0: "Off", "auto": "As far as needed"} | {n: f"{n} tokens" for n in range(1, 9)}
+HEALING: dict[Healing, str] = {0: "Off", "auto": "As far as needed", 1: "1 token"}
+HEALING |= {n: f"{n} tokens" for n in range(2, 9)}
 DEFAULTS: dict[str, Any] = {
     "prompt": "",
     "chat_template": True,

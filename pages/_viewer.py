@@ -182,7 +182,8 @@ def _parts(trace: Trace) -> Iterable[str]:
 def _automaton(visit: Visit, trace: Trace, step: Step) -> View | None:
     source = trace.spec.constraint
     if source is None:
-        st.caption("A free run has no automaton: every token is allowed at every step.")
+        first = "once the end of the prompt is spelled again, " if trace.healed and trace.healed.prefix else ""
+        st.caption(f"A free run has no automaton: {first}every token is allowed at every step.")
         return None
     constraint = compiled(source)
     try:

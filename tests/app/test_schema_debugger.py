@@ -253,6 +253,7 @@ def test_lines_are_texts_as_they_stand_or_as_a_string_spells_them() -> None:
         (b"x" * (MOST_BYTES + 1), "4.0 MB"),
         (b"1\n" * (MOST_TEXTS + 1), "2,001 texts"),
         (b"\xff\xfe", "not UTF-8"),
+        (b" \n\n", "The file is empty"),
     ],
 )
 def test_too_many_lines_are_refused_in_words(data: bytes, said: str) -> None:
