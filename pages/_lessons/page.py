@@ -36,7 +36,18 @@ def lessons() -> list[Lesson | LessonError]:
 
 def lesson_of(path: Path) -> Lesson | LessonError:
     """A lesson, read again when its file or the glossary has changed."""
+    if path not in _addressed().values():
+        return LessonError(path, 1, f"the address /{slug_of(path)} is taken; give the file another name.")
     return _read(path, path.stat().st_mtime_ns, GLOSSARY.stat().st_mtime_ns)
+
+
+def _addressed() -> dict[str, Path]:
+    """The lesson files by address; of two with the same one, the first."""
+    found: dict[str, Path] = {}
+    for path in lesson_paths(FOLDER):
+        if slug_of(path) != GLOSSARY.stem:
+            found.setdefault(slug_of(path), path)
+    return found
 
 
 @lru_cache(maxsize=128)
@@ -60,11 +71,10 @@ def glossary() -> dict[str, str]:
 def lesson_pages() -> list[Any]:
     """One page for each lesson file, for the navigation."""
     pages = {}
-    for path in lesson_paths(FOLDER):
+    for slug, path in _addressed().items():
         lesson = lesson_of(path)
-        title = lesson.title if isinstance(lesson, Lesson) else slug_of(path).replace("-", " ")
+        title = lesson.title if isinstance(lesson, Lesson) else slug.replace("-", " ")
         number = int(path.name[:2])
-        slug = slug_of(path)
         pages[slug] = st.Page(_shows(path), title=f"{number}. {title}", url_path=slug)
     st.session_state["_lesson_pages"] = pages
     return list(pages.values())
