@@ -55,7 +55,7 @@ export default function (component) {
     if (removed) words.append(inserted ? "put " : "take away ", code(inserted || removed))
     if (removed && inserted) words.append(" in place of ", code(removed))
     if (!removed) words.append("insert ", code(inserted))
-    words.append(read ? `, then at least ${read} more byte${read > 1 ? "s" : ""} fit ` : " ")
+    words.append(read ? `, then at least ${read} more byte${read > 1 ? "s fit" : " fits"} ` : " ")
     const apply = el("button", "apply", "Apply and go on")
     apply.onclick = () => setTriggerValue("apply", data.offset)
     words.append(apply)
