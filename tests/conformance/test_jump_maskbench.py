@@ -31,7 +31,7 @@ require_corpora()
 pytestmark = pytest.mark.model
 
 SAMPLED = 200
-LIMIT = 40
+LIMIT = 24
 SLOW = {"Github_trivial---o63308"}
 
 
