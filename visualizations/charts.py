@@ -95,7 +95,14 @@ def curve(
         marker = {"size": 11, "symbol": "diamond", "color": PALETTE[ROLES["masked"]]}
         said = [label(one) for one in words]
         figure.add_scatter(
-            x=at_x, y=at_y, text=said, mode="markers+text", marker=marker, textposition="top center", showlegend=False
+            x=at_x,
+            y=at_y,
+            text=said,
+            mode="markers+text",
+            marker=marker,
+            textposition="top center",
+            showlegend=False,
+            cliponaxis=False,  # a point may sit at the very top
         )
     figure.update_xaxes(title=label(x_title), type="log" if log_x else "linear")
     figure.update_yaxes(title=label(y_title), type="log" if log_y else "linear", tickformat=y_form, rangemode="tozero")

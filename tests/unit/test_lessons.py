@@ -14,7 +14,7 @@ from pages._lessons.experiments import experiment_named, fields_of
 from pages._lessons.fields import code, filled, known_part, names, with_blanks
 from pages._lessons.handout import handout
 from pages._lessons.judge import judged, options_of
-from pages._lessons.page import FOLDER, GLOSSARY, slug_of_term
+from pages._lessons.page import FOLDER, GLOSSARY, lessons, slug_of_term
 from pages._lessons.progress import MOST_LESSONS, Progress, ProgressError, code_of, progress_of
 from pages._lessons.reader import (
     Asked,
@@ -139,6 +139,15 @@ def test_encodings_and_numbers_are_told(tmp_path: Path) -> None:
     for name in ("00-a-lesson.md", "41-a-lesson.md"):  # the progress code has no room for them
         with pytest.raises(LessonError, match="number is from"):
             read(tmp_path, GOOD, name)
+
+
+def test_an_address_that_is_taken_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("03-a-lesson.md", "04-a-lesson.md", "05-glossary.md"):
+        (tmp_path / name).write_text(PATHS[0].read_text(encoding="utf-8"), encoding="utf-8")
+    monkeypatch.setattr("pages._lessons.page.FOLDER", tmp_path)
+    found = lessons()
+    assert isinstance(found[0], Lesson)
+    assert [str(one).partition(", ")[0] for one in found[1:]] == ["04-a-lesson.md", "05-glossary.md"]
 
 
 def test_digits_are_found_and_declared(tmp_path: Path) -> None:
