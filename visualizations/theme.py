@@ -38,6 +38,7 @@ html { font-size: 14px; }
 [data-testid="stSidebarHeader"] { height: auto; margin-bottom: 0.25rem; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p { color: inherit; }
 [data-testid="stCaptionContainer"] { opacity: 0.8; }
+kbd[aria-label^="Shortcut"] { color: inherit; opacity: 0.85; }
 [role="radio"][data-selected="true"] p { color: color-mix(in oklab, currentColor 70%, CanvasText); }
 @media (max-width: 640px) { [data-testid="stMainBlockContainer"] { padding: 3.4rem 0.9rem 3rem; } }
 </style>

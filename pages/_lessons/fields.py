@@ -42,8 +42,8 @@ def shown(value: Value, form: str = "") -> str:
 
 
 def code(text: str) -> str:
-    """`text` as a code span, whatever it holds."""
-    safe = visible(text) or "(nothing)"
+    """`text` as a code span, whatever it holds. Spaces between words are left as they are: they can be seen there."""
+    safe = re.sub(r"(?<=\w)␣(?=\w)", " ", visible(text)) or "(nothing)"
     fence = "`" * (max((len(run) for run in re.findall("`+", safe)), default=0) + 1)
     return f"{fence} {safe} {fence}" if "`" in safe else f"`{safe}`"
 
