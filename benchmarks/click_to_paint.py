@@ -56,7 +56,7 @@ def clicks(browser: Any) -> list[float]:
         page = open_page(browser, server.url)
         page.locator(".st-key-start button:enabled").wait_for(timeout=60_000)
         page.locator(".st-key-first button").click()
-        page.locator(".chip.current").first.wait_for()
+        page.locator(".strip .chip.current").first.wait_for()
         page.wait_for_timeout(1000)
         taken = []
         for k in range(CLICKS):
@@ -71,7 +71,7 @@ def open_page(browser: Any, url: str) -> Any:
     width, height = SIZES["desktop"]
     page = browser.new_page(viewport={"width": width, "height": height})
     page.goto(url)
-    page.locator(".chip.current").wait_for(timeout=60_000)
+    page.locator(".strip .chip.current").wait_for(timeout=60_000)
     page.locator(".frame g.s.current").wait_for(timeout=60_000)
     return page
 

@@ -11,7 +11,7 @@ from tests.browser.conftest import SIZES, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
-READY = {"step_through": ".chip.current", "schema_debugger": "textarea"}
+READY = {"step_through": ".strip .chip.current", "schema_debugger": "textarea"}
 """What a page shows once it is there."""
 
 WAIT = 60_000  # ms

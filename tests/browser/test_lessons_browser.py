@@ -100,11 +100,11 @@ def test_lesson_two_is_played(page: Any, server: Server) -> None:
 def test_a_term_leads_to_the_glossary_and_a_door_to_the_step(page: Any, server: Server, browser: Any) -> None:
     page.goto(f"{server.url}/{PRICE}")
     press(page, f"{PRICE}_prediction_skip")
-    target = page.locator("a", has_text="The dearest step of this run").get_attribute("href", timeout=WAIT)
+    target = page.locator("a", has_text="The dearest step of the recorded run").get_attribute("href", timeout=WAIT)
     term = page.locator("a[href^='glossary#']").first.get_attribute("href")
     assert term == "glossary#mask"
     page.goto(f"{server.url}/{target}")
-    page.locator(".chip.current", has_text="negative").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current", has_text="negative").wait_for(timeout=WAIT)
     page.goto(f"{server.url}/{term}")
     says(page, "The set of tokens that may come next")
 

@@ -135,7 +135,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     width, height = SIZES[size]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(f"{server.url}/step_through")
-    page.locator(".chip.current").first.wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current").first.wait_for(timeout=WAIT)
     page.goto(f"{server.url}/schema_debugger")
     page.locator(".card.illegal").wait_for(timeout=WAIT)
     keep(page, f"debugger-{scheme}-{size}")

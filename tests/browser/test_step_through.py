@@ -28,7 +28,7 @@ def page(browser: Any, server: Server) -> Iterator[Any]:
     page.on("pageerror", lambda error: broken.append(str(error)))
     page.on("request", lambda request: broken.append(request.url) if leaves(request.url) else None)
     page.goto(f"{server.url}/step_through")
-    page.locator(".chip.current").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current").wait_for(timeout=WAIT)
     yield page
     page.close()
     assert not broken
@@ -112,9 +112,9 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
 
     page.locator(".strip .chip").nth(4).click()
     shows_step(page, 4)
-    page.locator("tr.row:not(.masked):not(.taken)").first.click()
+    page.locator(".st-key-distribution tr.row:not(.masked):not(.taken)").first.click()
     page.get_by_role("button", name="Take it here").click()
-    page.locator(".chip.current.chosen").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current.chosen").wait_for(timeout=WAIT)
     shows_step(page, 4)
     press(page, "to_end")
     badge(page, "Complete").wait_for(timeout=WAIT)
@@ -186,7 +186,7 @@ def test_a_run_is_cancelled_in_the_browser(page: Any) -> None:
 def test_states_are_selected_in_the_picture(page: Any) -> None:
     ready(page)
     page.locator(".frame g.s.current").click()
-    page.get_by_text("what remains is").first.wait_for(timeout=WAIT)
+    page.get_by_text("what remains is").filter(visible=True).first.wait_for(timeout=WAIT)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -195,7 +195,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     width, height = SIZES[size]
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(f"{server.url}/step_through")
-    page.locator(".chip.current").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current").wait_for(timeout=WAIT)
     page.locator(".frame g.s.current").wait_for(timeout=WAIT)
     keep(page, f"step-through-{scheme}-{size}")
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")

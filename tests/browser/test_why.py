@@ -67,7 +67,7 @@ def test_any_token_is_looked_up_and_taken(page: Any) -> None:
     verdict(page, "9", "Allowed")
     page.get_by_role("button", name="Take it here").click()
     badge(page, "Live").wait_for(timeout=WAIT)
-    page.locator(".chip.current.chosen", has_text="9").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.current.chosen", has_text="9").wait_for(timeout=WAIT)
     press(page, "step")
     shows_step(page, AFTER_AGE + 1)
 
