@@ -1,0 +1,188 @@
+"""What masks cost on real schemas, beside the other engines, in one run.
+
+    python -m benchmarks.masks [--schemas 300] [--engines maskscope,llguidance] [--vocabulary tekken]
+
+Every engine sits in a process of its own with one thread and gets the same random sample of MaskBench schemas with the
+same tokens of their instances. A first pass is cold: every cache that a schema has filled is emptied before the next. A
+second one over the same schemas in the same process is warm. A schema that takes more than 20 s ends the process and
+counts as a timeout. Verdicts stand beside the times: a fast mask that is wrong is worth nothing. Peers that are not
+installed are left out; `requirements-peers.txt` has them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import random
+import selectors
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.peers.worker import ENGINES
+from benchmarks.tokenizers import TOKENIZERS, load
+
+TIMEOUT = 20.0
+START = 180.0
+"""Seconds an engine may take to get ready for a vocabulary."""
+
+ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS")}
+
+
+@dataclass
+class Figures:
+    """What one pass of one engine came to; times in seconds."""
+
+    first: list[float] = field(default_factory=list)
+    masks: list[float] = field(default_factory=list)
+    advances: list[float] = field(default_factory=list)
+    refused: int = 0
+    timeouts: int = 0
+    wrong: int = 0
+    peak: float = 0.0
+
+    @property
+    def total(self) -> float:
+        return sum(self.first) + sum(self.masks) + sum(self.advances)
+
+    def add(self, reply: dict[str, Any]) -> None:
+        self.peak = max(self.peak, reply["peak"])
+        if reply["refused"]:
+            self.refused += 1
+            return
+        self.first.append(reply["first"])
+        self.masks += reply["masks"]
+        self.advances += reply["advances"]
+        self.wrong += reply["wrong"]
+
+
+class Process:
+    """An engine in a process of its own, started again where a schema was too much for it."""
+
+    def __init__(self, engine: str, vocabulary: str) -> None:
+        self._command = [sys.executable, "-m", "benchmarks.peers.worker", engine, vocabulary]
+        self._start()
+
+    def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
+        """The worker's reply, None if it took too long or died."""
+        assert self._worker.stdin is not None
+        self._worker.stdin.write(json.dumps(request).encode() + b"\n")
+        self._worker.stdin.flush()
+        reply = self._line(TIMEOUT)
+        if reply is None:
+            self.close()
+            self._start()
+        return reply
+
+    def close(self) -> None:
+        self._worker.kill()
+        self._worker.wait()
+
+    def _start(self) -> None:
+        self._worker = subprocess.Popen(
+            self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ONE_THREAD}
+        )
+        if self._line(START) is None:
+            raise SystemExit(f"{self._command[-2]} did not start")
+
+    def _line(self, seconds: float) -> dict[str, Any] | None:
+        assert self._worker.stdout is not None
+        with selectors.DefaultSelector() as ready:
+            ready.register(self._worker.stdout, selectors.EVENT_READ)
+            line = self._worker.stdout.readline() if ready.select(seconds) else b""
+        found: dict[str, Any] | None = json.loads(line) if line else None
+        return found
+
+
+def sample(size: int) -> list[dict[str, Any]]:
+    """A fixed random sample of schemas with their labelled instances."""
+    folder = Path(os.environ.get("MASKSCOPE_CORPORA", "../shared/corpora"))
+    with gzip.open(folder / "maskbench_dev.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    return random.Random(7).sample(rows, size)
+
+
+def requests(rows: list[dict[str, Any]], tokenizer: Any) -> Iterator[dict[str, Any]]:
+    """Each schema as text, its instances as token ids."""
+    for row in rows:
+        texts = [
+            {"ids": tokenizer.encode(json.dumps(test["data"], ensure_ascii=False), add_special_tokens=False)}
+            | {"valid": test["valid"]}
+            for test in row["tests"]
+        ]
+        yield {"id": row["id"], "schema": json.dumps(row["schema"], ensure_ascii=False), "texts": texts}
+
+
+def measure(engine: str, vocabulary: str, asked: list[dict[str, Any]]) -> tuple[Figures, Figures]:
+    """The cold and the warm pass."""
+    process = Process(engine, vocabulary)
+    passes = Figures(), Figures()
+    for figures, cold in zip(passes, (True, False), strict=True):
+        for request in asked:
+            reply = process.ask({**request, "cold": cold})
+            if reply is None:
+                figures.timeouts += 1
+            else:
+                figures.add(reply)
+    process.close()
+    return passes
+
+
+def percentiles(seconds: list[float], scale: float) -> str:
+    if not seconds:
+        return "-"
+    values = scale * np.array(seconds)
+    found = [*np.percentile(values, [50, 90, 99]), values.mean()]
+    return " ".join(f"{value:9.3f}" for value in found)
+
+
+def report(name: str, figures: Figures, tokens: int) -> None:
+    each = [mask + advance for mask, advance in zip(figures.masks, figures.advances, strict=True)]
+    slowest = 1000 * np.percentile(figures.masks, 99.9) if figures.masks else 0.0
+    most = 1000 * max(figures.masks, default=0.0)
+    print(
+        f"{name:20} first mask ms {percentiles(figures.first, 1e3)}   token us {percentiles(each, 1e6)}   "
+        f"mask p99.9 {slowest:7.2f} max {most:8.2f} ms   total {figures.total:8.2f} s   "
+        f"tokens {len(figures.masks):6}  refused {figures.refused:3}  timeouts {figures.timeouts:3}  "
+        f"wrong {figures.wrong:4}  peak {figures.peak:6.0f} MB",
+        flush=True,
+    )
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description="Masks on real schemas, beside the other engines.")
+    parser.add_argument("--schemas", type=int, default=300)
+    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--vocabulary", choices=TOKENIZERS, default="bundled")
+    options = parser.parse_args(arguments)
+    tokenizer = load(options.vocabulary)
+    asked = list(requests(sample(options.schemas), tokenizer))
+    tokens = sum(len(text["ids"]) for request in asked for text in request["texts"])
+    print(
+        f"{len(asked)} schemas, {tokens} tokens, vocabulary {options.vocabulary} ({len(tokenizer)}); p50 p90 p99 mean"
+    )
+    totals: dict[str, tuple[float, float]] = {}
+    for engine in options.engines.split(","):
+        if not ENGINES[engine].installed():
+            print(f"{engine}: not installed")
+            continue
+        cold, warm = measure(engine, options.vocabulary, asked)
+        report(f"{engine} cold", cold, tokens)
+        report(f"{engine} warm", warm, tokens)
+        totals[engine] = cold.total, warm.total
+    for engine, (cold_total, warm_total) in totals.items():
+        if engine != "maskscope" and "maskscope" in totals:
+            ours = totals["maskscope"]
+            print(f"maskscope / {engine}: cold {ours[0] / cold_total:.2f}, warm {ours[1] / warm_total:.2f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

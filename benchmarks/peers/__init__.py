@@ -1,0 +1,1 @@
+"""The engines that are measured side by side, one file each behind `base.Engine`."""

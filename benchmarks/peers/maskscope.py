@@ -1,0 +1,53 @@
+"""Maskscope itself."""
+
+from __future__ import annotations
+
+import gc
+
+from engine import Masker, compile_json_schema
+from engine.errors import ConstraintError
+from engine.masking import TokenMask
+from engine.vocabulary import Vocabulary
+
+from .base import Refused
+
+
+class Maskscope:
+    """Options as the peers have them: any white space, declared key order, every spelling of a value."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+
+    def compile(self, schema: str) -> Masker:
+        try:
+            constraint = compile_json_schema(schema, whitespace="any", spelling="any")
+            return Masker(constraint, self.vocabulary)
+        except ConstraintError as error:
+            raise Refused(str(error)) from error
+
+    def matcher(self, compiled: Masker) -> _Matcher:
+        return _Matcher(compiled)
+
+    def forget(self) -> None:
+        gc.collect()
+
+
+class _Matcher:
+    def __init__(self, masker: Masker) -> None:
+        self._masker = masker
+        self._state = masker.constraint.start
+        self._mask: TokenMask
+
+    def mask(self) -> None:
+        self._mask = self._masker.mask(self._state)
+
+    def advance(self, token_id: int) -> None:
+        after = self._masker.advance(self._state, token_id)
+        assert after is not None, "the mask allowed it"
+        self._state = after
+
+    def allows(self, token_id: int) -> bool:
+        return token_id in self._mask
+
+    def complete(self) -> bool:
+        return self._masker.constraint.is_accepting(self._state)
