@@ -74,6 +74,10 @@ class Worker:
         """Ask the work to stop; it does after the token it is at."""
         self._stop.set()
 
+    @property
+    def cancelled(self) -> bool:
+        return self._stop.is_set()
+
     def wait(self, seconds: float | None = None) -> None:
         """Until the work is done, but not longer than `seconds`."""
         self._thread.join(seconds)
@@ -94,10 +98,12 @@ _EXPECTED = (DecodingError, SpecError, ConstraintError, ModelError)
 @dataclass
 class Visit:
     """One visitor's runs. `position` is the step shown; `selected` a state or edge of its automaton, `token` a token
-    that is looked into, `compared` the number of a run beside the one shown, `shows` how often another run was shown.
+    that is looked into, `compared` the number of a run beside the one shown, `shows` how often another run was shown,
+    `onward` that the run goes on to its end once the worker is done.
 
     A decoder is for one thread at a time, and keys may be pressed faster than a page is drawn: while a worker is under
     way, what would touch a decoder or the step shown does nothing, and what shows another run stops the worker first.
+    Only a run to the end is kept for later, since keys that come together are not served in the order they came in.
     """
 
     runs: list[Run] = field(default_factory=list)
@@ -110,6 +116,7 @@ class Visit:
     worker: Worker | None = None
     made: int = 0
     shows: int = 0
+    onward: bool = False
 
     @property
     def run(self) -> Run | None:
@@ -208,6 +215,8 @@ class Visit:
     def forward_until(self, enough: Callable[[Step], bool]) -> None:
         """To the next step that is `enough`, or to the end; what isn't computed yet is computed by a worker."""
         run = self.run
+        if self.busy:
+            self.onward |= enough is never
         if run is None or self.busy:
             return
         ahead = run.trace.steps[self.position + 1 :]
@@ -247,7 +256,7 @@ class Visit:
         self.worker = Worker(work)
 
     def settle(self) -> bool:
-        """Take over what the worker has done so far; True when it has ended and is gone."""
+        """Take over what the worker has done so far; True when it has ended."""
         if self.worker is None:
             return False
         ended = not self.worker.busy
@@ -258,9 +267,12 @@ class Visit:
                 self.position = len(run.trace.steps) - 1
                 self.selected, self.token = "", None
         if ended:
-            self.problem, then, self.worker = self.worker.problem, self.worker.then, None
+            onward = self.onward and not self.worker.cancelled and not self.worker.problem
+            self.problem, then, self.worker, self.onward = self.worker.problem, self.worker.then, None, False
             if then is not None:
                 then()
+            if onward:
+                self.forward_until(never)
         return ended
 
     def stop(self) -> None:

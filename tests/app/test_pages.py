@@ -194,6 +194,28 @@ def test_keys_pressed_during_a_run_do_not_disturb_it(running: AppTest) -> None:
     )
 
 
+@pytest.mark.usefixtures("fake_model")
+def test_a_run_to_the_end_follows_a_shorter_one_whatever_came_first() -> None:
+    visit = opened(run=_link.pack(RunSpec("Say something.", BOOLEAN, max_tokens=60), 0)).session_state["visit"]
+    visit.forward_until(lambda step: step.index == 2)
+    visit.forward_until(never)
+    visit.worker.wait()
+    assert len(visit.run.decoder.trace.steps) == 3
+    assert visit.settle()
+    visit.worker.wait()
+    assert visit.settle()
+    assert not visit.busy
+    assert visit.run.trace.finish in ("complete", "limit")
+
+
+def test_nothing_follows_a_run_that_was_cancelled(running: AppTest) -> None:
+    visit = running.session_state["visit"]
+    visit.forward_until(never)
+    visit.stop()
+    assert not visit.busy
+    assert visit.run.trace.finish == "cancelled"
+
+
 def test_another_run_stops_the_one_under_way(running: AppTest) -> None:
     visit = running.session_state["visit"]
     first, worker = visit.run, visit.worker
