@@ -1,4 +1,4 @@
-const PATIENCE = 5000 // ms; how long what was asked for outweighs what the server shows
+const PATIENCE = 1000 // ms; how long what was asked for outweighs what the server shows
 
 export default function (component) {
   const { data, parentElement, setTriggerValue } = component
