@@ -1,5 +1,8 @@
 """Serves the app, with Streamlit's options: `python serve.py --server.port 8501`.
 
+A visitor's script gives up Python's lock many times. While another's compiles a large schema, it gets the lock back
+after a tenth of the usual 5 ms.
+
 Until an app has said what its pages are, Streamlit takes every script in `pages/` for one. Here that is said before the
 server starts, so that its first visitor may come by a link to any page.
 """
@@ -9,6 +12,7 @@ import sys
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.web.cli import main
 
+sys.setswitchinterval(0.0005)
 PagesManager.uses_pages_directory = False
 sys.argv[:1] = ["streamlit", "run", "app.py"]
 main()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import streamlit as st
-
-from engine.automaton.explore import DrawnGraph, draw
+from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError
@@ -12,55 +10,59 @@ from engine.grammar.locate import Located, locate
 from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
+from pages._once import Once
 
-_KEY = {
-    ConstraintSource: lambda source: (source.kind, source.text, source.options, source.after, source.free_after),
-}
+BUDGET = Budget(seconds=3.0, terms=500_000)
+"""What one visitor's source may cost: less than the engine's own limit, as others wait meanwhile. Of 1,000
+real schemas the slowest that compiles takes half a second and 7,000 terms."""
+
+_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64)
+_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32)
+_places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(64)
+_located: Once[ConstraintSource, Located] = Once(64)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_KEY)
 def compiled(source: ConstraintSource) -> Constraint | ConstraintError:
     """The constraint, or why there is none."""
-    try:
-        return compile_source(source)
-    except ConstraintError as error:
-        return error.with_traceback(None)
+
+    def make() -> Constraint | ConstraintError:
+        try:
+            return compile_source(source, BUDGET)
+        except ConstraintError as error:
+            return alone(error)
+
+    return _compiled.get(source, make)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs=_KEY)
-def masked(source: ConstraintSource, _vocabulary: Vocabulary) -> Masker | ConstraintError:
-    """The masks of a constraint over the model's vocabulary, or why there are none. One process has one vocabulary."""
-    constraint = compiled(source)
-    if isinstance(constraint, ConstraintError):
-        return constraint
-    try:
-        return Masker(constraint, _vocabulary)
-    except ConstraintError as error:
-        return error.with_traceback(None)
+def masked(source: ConstraintSource, vocabulary: Vocabulary) -> Masker | ConstraintError:
+    """The masks of a constraint over the model's vocabulary, or why there are none."""
+
+    def make() -> Masker | ConstraintError:
+        constraint = compiled(source)
+        if isinstance(constraint, ConstraintError):
+            return constraint
+        try:
+            return Masker(constraint, vocabulary)
+        except ConstraintError as error:
+            return alone(error)
+
+    return _masked.get((source, vocabulary.digest), make)
 
 
-@st.cache_resource(max_entries=512, show_spinner=False, hash_funcs=_KEY)
-def drawn(source: ConstraintSource, path: bytes) -> DrawnGraph | None:
-    """The automaton with the state after `path` as the current one; None if there is no such constraint or state."""
-    constraint = compiled(source)
-    if isinstance(constraint, ConstraintError):
-        return None
-    try:
-        return draw(constraint, path)
-    except (ConstraintError, ValueError):  # out of budget; a path that another version of the engine recorded
-        return None
-
-
-@st.cache_data(max_entries=64, show_spinner=False, hash_funcs=_KEY)
 def places(source: ConstraintSource) -> dict[str, tuple[int, int]]:
     """Where each part of the source stands in its text: pointer -> (start, end) in code points."""
-    return spans(source)
+    return _places.get(source, lambda: spans(source))
 
 
-@st.cache_resource(max_entries=64, show_spinner=False, hash_funcs=_KEY)
 def located(source: ConstraintSource) -> Located:
     """The parts of a source that can be seen in its text, whether it compiles or not."""
-    return locate(source)
+    return _located.get(source, lambda: locate(source))
+
+
+def alone(error: ConstraintError) -> ConstraintError:
+    """The error without the stack that it came by, which would keep all that was compiled."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)
 
 
 def said(error: ConstraintError) -> str:

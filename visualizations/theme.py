@@ -9,9 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
-from streamlit.components.v2.types import ComponentRenderer
+
+Callback = Callable[[], None]
+Renderer = Callable[..., Any]
+"""Draws a component from its `data`, `key` and `on_..._change` callbacks; gives what it reports."""
 
 PALETTE = {
     "orange": "#E69F00",
@@ -57,17 +61,21 @@ def css_variables() -> str:
     return ":host {\n" + "\n".join(lines) + "\n}\n"
 
 
-def register(name: str, *parts: str) -> ComponentRenderer:
+def register(name: str, *parts: str) -> Renderer:
     """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported.
 
     `parts`: scripts it is made of besides, in their order before it.
     """
     css = css_variables() + _read("common.css") + _read(f"{name}.css")
     js = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
-    return st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
+    mount = st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
 
+    def draw(*, data: dict[str, Any], **more: Any) -> Any:
+        # Streamlit asks of every list whether it is a data frame, at length; of a tuple it knows.
+        known = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+        return mount(data=known, **more)
 
-Callback = Callable[[], None]
+    return draw
 
 
 def _read(name: str) -> str:

@@ -29,11 +29,15 @@ def visible(text: bytes | str) -> str:
     """`text` with white space, stray bytes and invisible characters made visible; one line, safe as plain text."""
     if isinstance(text, bytes):
         return _decode(text)
+    if text.isprintable():  # most of what is drawn: nothing in it is to be replaced but spaces
+        return text.replace(" ", _VISIBLE[" "])
     return "".join(_character(c) for c in text)
 
 
 def prose(text: str) -> str:
     """`text` for a sentence: spaces stay, everything else that cannot be seen is shown as `visible` does."""
+    if text.isprintable():
+        return text
     return "".join(c if c == " " else _character(c) for c in text)
 
 

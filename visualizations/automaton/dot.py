@@ -1,10 +1,12 @@
-"""A drawn graph as DOT: for Graphviz to lay out, and for a reader to take away."""
+"""A drawn graph as DOT: for Graphviz to lay out, and for a reader to take away.
+
+It is written for every redraw of every visitor, so its text is put together here and not by the package `graphviz`,
+which takes ten times as long.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
-import graphviz
+from collections.abc import Iterable, Iterator
 
 from engine.automaton.explore import DrawnEdge, DrawnGraph
 from visualizations.automaton.parts import Group, grouped
@@ -18,35 +20,31 @@ def dot(graph: DrawnGraph) -> str:
 
     States are named by their numbers, edges carry their index, clusters are named by the pointer of their part.
     """
-    drawing = graphviz.Digraph(
+    lines = [
         # Without newrank Graphviz ranks each cluster by itself, and then some graphs abort the whole process.
-        graph_attr={"rankdir": "LR", "newrank": "true", "nodesep": "0.22", "ranksep": "0.3"},
-        node_attr={"shape": "circle", "fixedsize": "true", "width": "0.42", "fontsize": "10", "label": ""},
-        edge_attr={"fontsize": "11", "fontname": "Courier", "arrowsize": "0.6"},
-    )
-    _add(drawing, grouped(graph))
+        "graph [rankdir=LR newrank=true nodesep=0.22 ranksep=0.3]",
+        'node [shape=circle fixedsize=true width=0.42 fontsize=10 label=""]',
+        "edge [fontsize=11 fontname=Courier arrowsize=0.6]",
+        *_clusters(grouped(graph)),
+    ]
     for index, edge in enumerate(graph.edges):  # Graphviz orders edges its own way: the id brings them back
-        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(short(edge)), id=str(index))
-    return str(drawing.source)
+        lines.append(f"{edge.source} -> {edge.target} [label={_quoted(short(edge))} id={index}]")
+    return _digraph(lines)
 
 
 def exported(graph: DrawnGraph) -> str:
     """`graph` as DOT that draws it anywhere as it is drawn here, marks and whole labels included."""
-    drawing = graphviz.Digraph(
-        graph_attr={"rankdir": "LR"}, node_attr={"shape": "circle"}, edge_attr={"fontname": "monospace"}
-    )
+    lines = ["graph [rankdir=LR]", "node [shape=circle]", "edge [fontname=monospace]"]
     for state in graph.states:
-        drawing.node(
-            str(state.id),
-            shape="doublecircle" if state.accepting else "circle",
-            style="bold,filled" if state.current else "filled" if state.on_path else "solid",
-            fillcolor="lightgrey" if state.current or state.on_path else "white",
-            tooltip=graphviz.escape(prose(state.label)),
-        )
+        shape = "doublecircle" if state.accepting else "circle"
+        style = '"bold,filled"' if state.current else "filled" if state.on_path else "solid"
+        fill = "lightgrey" if state.current or state.on_path else "white"
+        tooltip = _quoted(prose(state.label))
+        lines.append(f"{state.id} [shape={shape} style={style} fillcolor={fill} tooltip={tooltip}]")
     for edge in graph.edges:
         style = "bold" if edge.on_path else "dashed" if edge.allowed_now else "solid"
-        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(prose(edge.label)), style=style)
-    return str(drawing.source)
+        lines.append(f"{edge.source} -> {edge.target} [label={_quoted(prose(edge.label))} style={style}]")
+    return _digraph(lines)
 
 
 def short(edge: DrawnEdge) -> str:
@@ -65,15 +63,22 @@ def rule_name(name: str) -> str:
     return after.replace("~1", "/").replace("~0", "~")
 
 
-def _add(drawing: graphviz.Digraph, groups: Iterable[Group]) -> None:
+def _clusters(groups: Iterable[Group]) -> Iterator[str]:
     for group in groups:
-        if not group.pointer:
-            for state in group.states:
-                drawing.node(str(state))
-            _add(drawing, group.inner)
-            continue
-        with drawing.subgraph(name=f"cluster_{group.number}") as box:
-            box.attr(margin="6")
-            for state in group.states:
-                box.node(str(state))
-            _add(box, group.inner)
+        if group.pointer:
+            yield f"subgraph cluster_{group.number} {{"
+            yield "margin=6"
+        yield from map(str, group.states)
+        yield from _clusters(group.inner)
+        if group.pointer:
+            yield "}"
+
+
+def _digraph(lines: Iterable[str]) -> str:
+    return "digraph {\n" + "".join(f"\t{line}\n" for line in lines) + "}\n"
+
+
+def _quoted(text: str) -> str:
+    """A label that is read as it stands: no escapes, no HTML."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

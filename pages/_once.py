@@ -1,0 +1,50 @@
+"""Values made once for all visitors and kept under a bound: who asks for one that is being made waits for it.
+
+Like `st.cache_resource`, but a key is any hashable value: a constraint's source is asked for many times in every
+redraw, and Streamlit would digest its text each time.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+@dataclass
+class _Entry(Generic[V]):
+    making: threading.Lock = field(default_factory=threading.Lock)
+    value: V | None = None
+    made: bool = False
+
+
+class Once(Generic[K, V]):
+    """The `most` values used last, by key."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """The value of `key`, which `make` gives if there is none; what it raises is raised and not kept."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+            self._entries.move_to_end(key)
+            if len(self._entries) > self._most:
+                self._entries.popitem(last=False)
+        if not entry.made:
+            with entry.making:
+                if not entry.made:
+                    entry.value, entry.made = make(), True
+        return entry.value  # type: ignore[return-value]
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._entries.clear()

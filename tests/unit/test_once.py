@@ -1,0 +1,56 @@
+"""Values made once for all who ask, under a bound."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pages._once import Once
+
+
+def test_a_value_is_made_once_for_all_who_ask_at_once() -> None:
+    kept: Once[str, int] = Once(4)
+    asked, made, go = threading.Barrier(9), [], threading.Event()
+
+    def make() -> int:
+        made.append(1)
+        go.wait(5)
+        return len(made)
+
+    found: list[int] = []
+
+    def visitor() -> None:
+        asked.wait(5)
+        found.append(kept.get("a", make))
+
+    threads = [threading.Thread(target=visitor) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    asked.wait(5)
+    go.set()
+    for thread in threads:
+        thread.join(5)
+    assert found == [1] * 8
+
+
+def test_another_key_does_not_wait() -> None:
+    kept: Once[str, int] = Once(4)
+    assert kept.get("outer", lambda: kept.get("inner", lambda: 1) + 1) == 2
+
+
+def test_the_value_used_longest_ago_goes_first() -> None:
+    kept: Once[str, str] = Once(2)
+    for key in ("a", "b", "a", "c"):
+        kept.get(key, lambda key=key: key)
+    assert kept.get("a", lambda: "made again") == "a"
+    assert kept.get("b", lambda: "made again") == "made again"
+
+
+def test_what_fails_is_not_kept() -> None:
+    kept: Once[str, int] = Once(2)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("a", lambda: 1 // 0)
+    assert kept.get("a", lambda: 1) == 1
+    kept.clear()
+    assert kept.get("a", lambda: 2) == 2
