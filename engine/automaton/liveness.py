@@ -16,6 +16,7 @@ from engine.automaton.arena import Arena
 from engine.automaton.terms import (
     ALL_BYTES,
     FORGOTTEN,
+    PRINTABLE,
     Alt,
     And,
     Bytes,
@@ -67,6 +68,7 @@ class Liveness:
         self.arena = arena
         self._rank = {byte: rank for rank, byte in enumerate(alphabet)}
         self.alphabet = byte_set(self._rank)
+        self._prints = not PRINTABLE & ~self.alphabet
         self._shortest: dict[int, Text] = {}
         self._alive: dict[int, bool] = {}
         self._cores: dict[int, Term] = {}
@@ -77,11 +79,35 @@ class Liveness:
     def alive(self, term: Term) -> bool:
         """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
         known = self._alive.get(term.id)
+        if known is None and self._is_sure(term):
+            known = self._alive[term.id] = True
         if known is None and isinstance(term, Seq):
             known = self._all_alive(term)
         if known is None:
-            known = self._least(term, self._alive, self._is_alive, False)
+            known = self._least(term, self._alive, self._is_alive, False, lambda call: self._is_sure(call) or None)
         return known
+
+    def _is_sure(self, term: Term) -> bool:
+        """Whether the term is alive, as far as its own structure and the rules that it calls show."""
+        while isinstance(term, Seq):
+            if term.nullable or self._alive.get(term.id):
+                return True
+            if not self._is_sure(term.head):
+                return False
+            term = term.tail
+        if term.nullable or self._alive.get(term.id):
+            return True
+        if isinstance(term, Tag):
+            return self._is_sure(term.body)
+        if isinstance(term, Call):
+            return self._prints and term.rule.sure
+        if isinstance(term, Alt):
+            return any(map(self._is_sure, term.members))
+        if isinstance(term, Literal):
+            return self._spelt(term.data)
+        if isinstance(term, Bytes):
+            return bool(term.members & self.alphabet)
+        return isinstance(term, Repeat) and self._is_sure(term.body)
 
     def _all_alive(self, term: Seq) -> bool:
         """Part by part from the end, so that what remains of the values around is decided once, however deep."""
@@ -115,7 +141,7 @@ class Liveness:
     def planned(self, term: Term) -> Text:
         """Like `shortest`, but without regard to what captured texts rule out: never longer."""
         if term.id not in self._shortest:
-            self._least(term, self._shortest, self._text, None)
+            self._least(term, self._shortest, self._text, None, lambda call: None)
         return self._shortest[term.id]
 
     def in_order(self, moves: Iterable[tuple[int, Term]]) -> list[tuple[int, Term]]:
@@ -146,8 +172,12 @@ class Liveness:
         known: dict[int, Value],
         evaluate: Callable[[Term, Callable[[Term], Value]], Value],
         bottom: Value,
+        settle: Callable[[Call], Value | None],
     ) -> Value:
-        """Least fixpoint: assume the worst of every call, evaluate their cores until nothing changes."""
+        """Least fixpoint: assume the worst of every call, evaluate their cores until nothing changes.
+
+        `settle`: the value of a call that is known beforehand, else None.
+        """
         assumed: dict[Call, Value] = {}
         passing: dict[int, Value] = {}
 
@@ -155,7 +185,8 @@ class Liveness:
             if part.id in known:
                 return known[part.id]
             if isinstance(part, Call):
-                return assumed.setdefault(part, bottom)
+                settled = settle(part)
+                return assumed.setdefault(part, bottom) if settled is None else settled
             if part.id not in passing:
                 passing[part.id] = evaluate(part, ask)
             return passing[part.id]

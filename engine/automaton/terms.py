@@ -44,9 +44,15 @@ Captured = bytes | Hole
 
 
 class Rule(Protocol):
-    """A named part of a grammar. `args` is any hashable value; the rule is a function of it and of nothing else."""
+    """A named part of a grammar. `args` is any hashable value; the rule is a function of it and of nothing else.
+
+    `sure`: printable ASCII completes every call of the rule, which is known without making a body.
+    """
 
     name: str
+
+    @property
+    def sure(self) -> bool: ...
 
     def nullable(self, args: Any) -> bool:
         """Whether the empty text belongs to the rule's language."""
@@ -217,6 +223,10 @@ COUNTED = Form(tags=False, text=UNKNOWN, longest=None)
 
 PLAIN = Form(tags=False, text=b"", longest=None)
 """Languages: no owners."""
+
+
+PRINTABLE = (1 << 0x7F) - (1 << 0x20)
+"""The set of the bytes of printable ASCII."""
 
 
 def members_of(byte_set: int) -> list[int]:

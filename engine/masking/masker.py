@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -65,9 +66,14 @@ class Masker:
         self._spelling = np.zeros(0, dtype=np.int8)
         self._scratch = _Scratch.for_trie(len(vocabulary.trie), vocabulary.longest)
         with self.automaton.lock:
-            self.unspellable = frozenset(self.automaton.alphabet()) - vocabulary.one_byte
             if not self._spellable(self.automaton.start):
                 raise ConstraintError(_cannot_spell(self.unspellable), unsatisfiable=True)
+
+    @cached_property
+    def unspellable(self) -> frozenset[int]:
+        """The bytes of the language that the vocabulary cannot spell one by one; looks at the whole grammar."""
+        with self.automaton.lock:
+            return self.automaton.alphabet() - self.vocabulary.one_byte
 
     def mask(self, state: int) -> TokenMask:
         """The allowed tokens in a state."""

@@ -33,6 +33,8 @@ Beginnings = dict[str, Term]
 class GrammarRule:
     """The non-empty texts of one rule of a grammar."""
 
+    sure = False
+
     def __init__(self, terms: RuleTerms, name: str) -> None:
         self._terms = terms
         self.name = name

@@ -61,6 +61,8 @@ def compile_json_schema(
         automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
         if automaton.start < 0:
             raise unsatisfiable(values, root)
+        if values.glance.is_far:
+            automaton.alphabet()  # makes every body
     except RecursionError as error:
         raise BudgetError("The schema's references are nested too deeply.") from error
     arena.deadline = None

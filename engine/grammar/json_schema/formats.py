@@ -118,6 +118,7 @@ class _AfterHour:
     same_day: bool
     next_day: bool
     name = "time"
+    sure = True
 
     def nullable(self, args: int) -> bool:
         return False

@@ -91,6 +91,7 @@ class ItemsRule:
         self.name = f"items of {plan.origin.pointer or 'the root'}"
         self.layout = layout
         self.plan = plan
+        self.sure = plan.low == 0 and not plan.repeats and not any(wanted.low for wanted in plan.counted)
         self._last_index = max(plan.first, plan.low, plan.high or 0, *(c.start for c in plan.counted), 0) + 1
 
     def nullable(self, args: Progress) -> bool:

@@ -13,8 +13,9 @@ from itertools import combinations
 
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
-from engine.automaton.terms import UNKNOWN, Captured, Hole, Term, members_of
+from engine.automaton.terms import UNKNOWN, Call, Captured, Hole, Term, members_of
 from engine.errors import Origin
+from engine.grammar.json_schema.glance import is_ascii
 from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.strings import JsonText, spelled, unspelled
 
@@ -155,6 +156,16 @@ class MembersRule:
         names = [f'"{self.plan.members[index].name}"' for index in self._left(args)]
         shown = ", ".join(names[:3] + (["…"] if len(names) > 3 or self.plan.extras else []))
         return f"{', ' if args.started and shown else ''}{shown} }}"
+
+    @cached_property
+    def sure(self) -> bool:
+        """Whether the required members can be written wherever the object stands, and nothing else is needed."""
+        plan = self.plan
+        if plan.demands or plan.low or plan.high is not None:
+            return False
+        required = [member for member in plan.members if member.required]
+        values = [member.values[frozenset()] for member in required]
+        return is_ascii(m.name for m in required) and all(isinstance(v, Call) and v.rule.sure for v in values)
 
     @cached_property
     def _declared(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from functools import cache
 from typing import Literal, get_args, get_type_hints
 
 from engine.errors import ConstraintError
@@ -30,12 +31,17 @@ class Options:
     max_whitespace: int = 64
 
     def __post_init__(self) -> None:
-        hints = get_type_hints(Options)
-        for field in fields(self):
-            allowed = get_args(hints[field.name])
-            value = getattr(self, field.name)
-            if allowed and value not in allowed:
+        for name, allowed in _choices().items():
+            value = getattr(self, name)
+            if value not in allowed:
                 choices = " or ".join(repr(choice) for choice in allowed)
-                raise ConstraintError(f"The option {field.name} must be {choices}, not {value!r}.")
+                raise ConstraintError(f"The option {name} must be {choices}, not {value!r}.")
         if not isinstance(self.max_whitespace, int) or self.max_whitespace < 1:
             raise ConstraintError("The option max_whitespace must be a whole number, at least 1.")
+
+
+@cache
+def _choices() -> dict[str, tuple[str, ...]]:
+    """By option that has a choice of words: those words."""
+    hints = get_type_hints(Options).items()
+    return {name: allowed for name, hint in hints if (allowed := get_args(hint))}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from engine.automaton.arena import Arena
@@ -36,6 +37,7 @@ from engine.grammar.json_schema.conjunction import Branches, conjunction
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.domain import MANY, Domain
 from engine.grammar.json_schema.formats import format_term
+from engine.grammar.json_schema.glance import Glance
 from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText, check_length
 from engine.grammar.json_schema.objects import object_term
@@ -57,6 +59,13 @@ class ValueRule:
         self.asked = asked
         self.place = place
         self.name = place or "the root"
+
+    @cached_property
+    def sure(self) -> bool:
+        """Whether some value satisfies the conjunction at a glance."""
+        if len(self.asked) > 1:
+            return False
+        return not self.asked or (isinstance(self.asked[0], Subschema) and self.values.glance.admits(self.asked[0]))
 
     def nullable(self, args: tuple[()]) -> bool:
         """No JSON value is the empty text."""
@@ -93,6 +102,7 @@ class Values:
     def __init__(self, document: Document, options: Options, arena: Arena) -> None:
         self.document = document
         self.options = options
+        self.glance = Glance(document)
         self.arena = arena
         self.liveness = Liveness(arena)
         self.branches = Branches(document, Simplifier(self._disjoint, self.string_satisfies), arena.check_time)

@@ -112,6 +112,7 @@ class Loop:
     """
 
     name = "repetition"
+    sure = False
 
     def __init__(self, lowering: _Lowering, node: Repeat, follow: Continuation) -> None:
         self._lowering = lowering

@@ -56,6 +56,8 @@ State = TypeVar("State", bound=Prefix)
 class NumberRule(ABC, Generic[State]):
     """A rule for unsigned numbers whose states are prefixes; only prefixes that can be completed are ever reached."""
 
+    sure = False
+
     def __init__(self, name: str, alphabet: bytes, digits: Digits, owner: Owner, moduli: tuple[Modulus, ...]) -> None:
         self.name = name
         self.alphabet = alphabet

@@ -1,0 +1,193 @@
+"""Which schemas some value satisfies, as far as their keywords show at a glance.
+
+Nearly every schema that people write does, and for the plain ones that takes no automaton: no body of theirs is made
+before a value begins there. What the keywords do not show is left to `Liveness`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from engine.grammar.json_schema.document import Document, Subschema
+from engine.grammar.json_schema.keywords import TYPES
+
+DEEPEST = 30
+"""Schemas within each other beyond which it does not look."""
+
+MOST_ITEMS = 100
+"""Items and members that must come beyond which it does not look: there are limits on them."""
+
+LONGEST_NUMBER = 100
+"""Digits beyond which it does not look at a number: there is a limit on them."""
+
+_NUMBERS = frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+_SIZES = ("minItems", "minContains", "maxContains", "minProperties")
+_LIMITED = frozenset((*_NUMBERS, *_SIZES, "patternProperties", "enum", "const", "uniqueItems"))
+_APART = frozenset(("null", "boolean", "string", "array", "object"))
+"""Types that share no value with any other."""
+
+_OTHER_VALUES = frozenset(("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "enum", "const", "not", "if"))
+"""Keywords that are not looked at beside others."""
+
+_UNSEEN = {
+    "string": frozenset(("pattern",)),
+    "array": frozenset(("contains", "unevaluatedItems")),
+    "object": frozenset(("propertyNames", "dependentSchemas", "unevaluatedProperties")),
+}
+"""By type, the keywords that say too much for a glance."""
+
+
+class Glance:
+    """Looks at the schemas of one document. A value that it has in mind is spelled with printable ASCII alone.
+
+    `is_far`: some schema might be beyond a limit, or say what is not enforced. That is told when its body is made, so
+    all bodies must be, and a glance shows nothing.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self.is_far = any(map(_may_be_refused, document.reachable))
+        self._known: dict[Subschema, bool] = {}
+
+    def admits(self, schema: Subschema, depth: int = 0) -> bool:
+        """Whether some value surely satisfies a schema; False if that is not seen."""
+        known = self._known.get(schema)
+        if known is None:
+            self._known[schema] = False  # what needs itself is satisfied by nothing that way
+            known = not self.is_far and depth < DEEPEST and self._look(schema, depth + 1)
+            self._known[schema] = known
+        return known
+
+    def _look(self, schema: Subschema, depth: int) -> bool:
+        value = schema.value
+        if isinstance(value, bool):
+            return value
+        if self._document.ignores_siblings(schema):
+            return self.admits(self._document.target(schema), depth)
+        other = _OTHER_VALUES.intersection(value)
+        if not other:
+            return any(self._admits_type(schema, kind, depth) for kind in _types(schema))
+        keyword = next(iter(other))
+        if len(value) > 1 and not (keyword in ("enum", "const") and len(value) == 2 and "type" in value):
+            return False
+        if keyword in ("enum", "const"):
+            listed = [value["const"]] if keyword == "const" else value["enum"]
+            return any(_is_plain(constant, _types(schema)) for constant in listed)
+        if keyword == "$ref":
+            return self.admits(self._document.target(schema), depth)
+        if keyword not in ("anyOf", "oneOf", "allOf"):
+            return False
+        parts = self._document.children(schema, keyword)
+        if keyword == "anyOf" or len(parts) == 1:
+            return any(self.admits(part, depth) for part in parts)
+        return keyword == "oneOf" and _are_apart(parts) and any(self.admits(part, depth) for part in parts)
+
+    def _admits_type(self, schema: Subschema, kind: str, depth: int) -> bool:
+        """Whether some value of a type surely satisfies the keywords that speak of it."""
+        if not _UNSEEN.get(kind, frozenset()).isdisjoint(schema.value):  # type: ignore[arg-type]
+            return False
+        if kind == "string":
+            length = schema.has("minLength") or schema.has("maxLength")
+            if schema.has("format") and self._document.enforces_format(schema.get("format")):
+                return not length
+            return not length or schema.get("minLength", 0) <= schema.get("maxLength", schema.get("minLength", 0))
+        if kind in ("number", "integer"):
+            return _admits_number(schema)
+        if kind == "array":
+            return self._admits_array(schema, depth)
+        return kind != "object" or self._admits_object(schema, depth)
+
+    def _admits_array(self, schema: Subschema, depth: int) -> bool:
+        low = int(schema.get("minItems", 0))
+        if low > schema.get("maxItems", low) or (low > 1 and schema.get("uniqueItems")):
+            return False
+        keyword = "prefixItems" if schema.has("prefixItems") else "items"
+        rest = "additionalItems" if isinstance(schema.get("items"), list) else "items"
+        first = self._document.children(schema, keyword) if isinstance(schema.get(keyword), list) else []
+        asked = first[:low]
+        if low > len(first) and schema.has(rest):
+            asked.append(self._document.child(schema, rest))
+        return all(self.admits(item, depth) for item in asked)
+
+    def _admits_object(self, schema: Subschema, depth: int) -> bool:
+        """Whether the required members, and no others, make an object."""
+        required = dict.fromkeys(schema.get("required", ()))
+        declared = schema.get("properties", {})
+        if not schema.get("minProperties", 0) <= len(required) <= schema.get("maxProperties", len(required)):
+            return False
+        depending = {*schema.get("dependentRequired", ()), *schema.get("dependencies", ())}
+        if required and (schema.has("patternProperties") or not depending.isdisjoint(required)):
+            return False
+        if not is_ascii(required):
+            return False
+        asked = [self._document.child(schema, "properties", name) for name in required if name in declared]
+        if len(asked) < len(required):
+            if self._document.options.objects == "closed":
+                return False
+            if schema.has("additionalProperties"):
+                asked.append(self._document.child(schema, "additionalProperties"))
+        return all(self.admits(member, depth) for member in asked)
+
+
+def is_ascii(texts: Iterable[str]) -> bool:
+    """Whether JSON spells all texts with printable ASCII."""
+    return all(text.isascii() and "\x7f" not in text for text in texts)
+
+
+def _types(schema: Subschema) -> Iterable[str]:
+    named = schema.get("type", TYPES)
+    return (named,) if isinstance(named, str) else named
+
+
+def _are_apart(parts: list[Subschema]) -> bool:
+    """Whether no value has the types of two of the schemas."""
+    types = [kind for part in parts for kind in (_types(part) if part.has("type") else ("", ""))]
+    return len(set(types)) == len(types) and "" not in types and sum(kind not in _APART for kind in types) <= 1
+
+
+def _admits_number(schema: Subschema) -> bool:
+    """Whether there is room between the bounds for a whole number, or for 0, which is a multiple of everything."""
+    if _NUMBERS.isdisjoint(schema.value):  # type: ignore[arg-type]
+        return True
+    low = max(_bounds(schema, "minimum", "exclusiveMinimum"), default=None)
+    high = min(_bounds(schema, "maximum", "exclusiveMaximum"), default=None)
+    if schema.has("multipleOf"):
+        return (low is None or low < 0) and (high is None or high > 0)
+    return low is None or high is None or high - low >= 2
+
+
+def _bounds(schema: Subschema, *keywords: str) -> list[Decimal]:
+    """The bounds that some keywords set; in draft 4 one of them is a boolean."""
+    found = [schema.get(keyword) for keyword in keywords]
+    return [Decimal(bound) for bound in found if bound is not None and not isinstance(bound, bool)]
+
+
+def _is_plain(constant: Any, types: Iterable[str]) -> bool:
+    """Whether a constant has one of the types and is spelled with ASCII."""
+    if isinstance(constant, str):
+        return "string" in types and is_ascii((constant,))
+    if constant is None or isinstance(constant, bool):
+        return ("null" if constant is None else "boolean") in types
+    return isinstance(constant, int) and ("integer" in types or "number" in types)
+
+
+def _may_be_refused(schema: Subschema) -> bool:
+    """Whether a schema might be beyond a limit, or say what is not enforced, which is told when its body is made."""
+    value = schema.value
+    if isinstance(value, bool) or _LIMITED.isdisjoint(value):
+        return False
+    if any(schema.get(size, 0) > MOST_ITEMS for size in _SIZES) or len(schema.get("patternProperties", ())) > 1:
+        return True
+    numbers = [value[name] for name in _NUMBERS.intersection(value)]
+    constants = [*schema.get("enum", ()), *([value["const"]] if "const" in value else ())]
+    if any(map(_is_long, (*numbers, *constants))):
+        return True
+    return "uniqueItems" in value and not {"contains", "not"}.isdisjoint(value)
+
+
+def _is_long(value: Any) -> bool:
+    if isinstance(value, Decimal):
+        return abs(value.adjusted()) > LONGEST_NUMBER or len(value.as_tuple().digits) > LONGEST_NUMBER
+    return isinstance(value, int) and abs(value) > 10**LONGEST_NUMBER
