@@ -6,7 +6,7 @@ same body merge.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import thread_time as clock  # what other sessions take meanwhile is not charged
 from typing import Any
@@ -45,13 +45,17 @@ Data = bytes  # within the class, `bytes` is a constructor
 class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
+    `base`: an arena that was closed; this one begins with its terms, which count as nobody's. `made`: terms by what
+    they stand for, kept by those who make them.
     Raises `BudgetError` from any constructor once the budget's terms or seconds are used up.
     """
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, base: Arena | None = None) -> None:
         self.budget = budget
         self.deadline: float | None = None
-        self._table: dict[tuple[Any, ...], Term] = {}
+        self._table: dict[tuple[Any, ...], Term] = base._table.copy() if base else {}
+        self._given = len(self._table)
+        self.made: dict[Hashable, Term] = base.made.copy() if base else {}
         self.hides_counts = False
         self.hides_owed = False
         self.captures = False
@@ -60,14 +64,24 @@ class Arena:
         self._latest_moves: dict[int, Moves] = {}
         self._mask_forms: dict[int, Form] = {}
         self._distance_forms: dict[int, Form] = {}
-        self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = {}
+        self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = base._word_lists.copy() if base else {}
         self.empty = self._intern((Empty,), False)
         self.epsilon = self._intern((Epsilon,), True)
         self.uncertain = self._intern((Uncertain,), False)
         self.anything = self._intern((Not, self.empty), True, body=self.empty)
 
     def __len__(self) -> int:
-        return len(self._table)
+        return len(self._table) - self._given
+
+    def close(self) -> Arena:
+        """Know what follows every term, so that none changes any more and other arenas can begin with them."""
+        done = 0
+        while done < len(self._table):
+            terms = list(self._table.values())
+            for term in terms[done:]:
+                self.moves(term)
+            done = len(terms)
+        return self
 
     def _intern(self, key: tuple[Any, ...], nullable: bool, **fields: Any) -> Term:
         term = self._table.get(key)
@@ -83,7 +97,7 @@ class Arena:
         return term
 
     def _spend(self) -> None:
-        count = len(self._table)
+        count = len(self)
         if count >= self.budget.terms:
             raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
         if count % 256 == 0:

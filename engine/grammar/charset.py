@@ -10,7 +10,6 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from weakref import WeakKeyDictionary
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term, byte_range, byte_set
@@ -142,15 +141,12 @@ def _simple_folding(character: str) -> str:
     return lowered if len(lowered) == 1 else character
 
 
-_spelled: WeakKeyDictionary[Arena, dict[CharSet, Term]] = WeakKeyDictionary()
-
-
 def utf8(arena: Arena, members: CharSet) -> Term:
     """One character of the set, as the bytes of its UTF-8 form; `arena.empty` for the empty set."""
-    known = _spelled.setdefault(arena, {})
-    if members not in known:
-        known[members] = _utf8(arena, members)
-    return known[members]
+    known = arena.made.get((utf8, members))
+    if known is None:
+        known = arena.made[utf8, members] = _utf8(arena, members)
+    return known
 
 
 # First and last code point by number of bytes, with the bits that mark the lead byte.

@@ -6,7 +6,6 @@ import time
 from functools import cache
 from typing import Any, Literal
 
-from engine.automaton.arena import Arena
 from engine.automaton.automaton import Automaton
 from engine.budget import Budget
 from engine.constraint import Constraint, Report
@@ -16,6 +15,7 @@ from engine.grammar.json_schema.blame import unsatisfiable
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
 from engine.grammar.json_schema.formats import NOTES
+from engine.grammar.json_schema.lexicon import arena_for
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.relation import SchemaSource
 from engine.grammar.json_schema.values import Values
@@ -50,7 +50,7 @@ def compile_json_schema(
     options = Options(key_order, whitespace, spelling, objects, formats, on_unsupported, max_whitespace)
     started = time.monotonic()
     value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
-    arena = Arena(budget)
+    arena = arena_for(options, budget)
     arena.start_clock()
     try:
         document = Document(value, options, at)
@@ -61,8 +61,6 @@ def compile_json_schema(
         automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
         if automaton.start < 0:
             raise unsatisfiable(values, root)
-        if values.glance.is_far:
-            automaton.alphabet()  # makes every body
     except RecursionError as error:
         raise BudgetError("The schema's references are nested too deeply.") from error
     arena.deadline = None

@@ -42,13 +42,13 @@ _UNSEEN = {
 class Glance:
     """Looks at the schemas of one document. A value that it has in mind is spelled with printable ASCII alone.
 
-    `is_far`: some schema might be beyond a limit, or say what is not enforced. That is told when its body is made, so
-    all bodies must be, and a glance shows nothing.
+    It shows nothing where some schema might be beyond a limit, or say what is not enforced: that is told when a body is
+    made.
     """
 
     def __init__(self, document: Document) -> None:
         self._document = document
-        self.is_far = any(map(_may_be_refused, document.reachable))
+        self._is_far = any(map(_may_be_refused, document.reachable))
         self._known: dict[Subschema, bool] = {}
 
     def admits(self, schema: Subschema, depth: int = 0) -> bool:
@@ -56,7 +56,7 @@ class Glance:
         known = self._known.get(schema)
         if known is None:
             self._known[schema] = False  # what needs itself is satisfied by nothing that way
-            known = not self.is_far and depth < DEEPEST and self._look(schema, depth + 1)
+            known = not self._is_far and depth < DEEPEST and self._look(schema, depth + 1)
             self._known[schema] = known
         return known
 

@@ -29,26 +29,27 @@ class JsonText:
     def __init__(self, arena: Arena, spelling: Literal["plain", "any"]) -> None:
         self.arena = arena
         self.spelling = spelling
-        self._characters: dict[CharSet, Term] = {}
-        self._literals: dict[str, Term] = {}
         self.character = self.one_of(ALL)
 
     def one_of(self, characters: CharSet) -> Term:
         """One character of a set, in every spelling on offer."""
-        known = self._characters.get(characters)
+        key = (self.spelling, characters)
+        known = self.arena.made.get(key)
         if known is None:
             raw = [utf8(self.arena, characters - NEEDS_ESCAPE)]
             escapes = self._every_escape(characters) if self.spelling == "any" else self._minimal_escapes(characters)
-            known = self._characters[characters] = self.arena.alt([*raw, escapes])
+            known = self.arena.made[key] = self.arena.alt([*raw, escapes])
         return known
 
     def literal(self, text: str) -> Term:
         """A fixed text, without quotes, in every spelling on offer."""
         if self.spelling == "plain" or not text:
             return self.arena.literal(spelled(text))
-        if text not in self._literals:
-            self._literals[text] = self.arena.concat([self._one(character) for character in text])
-        return self._literals[text]
+        known = self.arena.made.get((JsonText, text))
+        if known is None:
+            known = self.arena.concat([self._one(character) for character in text])
+            self.arena.made[JsonText, text] = known
+        return known
 
     def literals(self, texts: Iterable[str]) -> Term:
         """One of several texts, without quotes."""
@@ -62,6 +63,13 @@ class JsonText:
         return self.arena.seq(quote, self.arena.seq(body, quote))
 
     def _one(self, character: str) -> Term:
+        key = (self.spelling, character)
+        known = self.arena.made.get(key)
+        if known is None:
+            known = self.arena.made[key] = self._make_one(character)
+        return known
+
+    def _make_one(self, character: str) -> Term:
         if 0xD800 <= ord(character) <= 0xDFFF:  # lone, in a constant: only an escape can write it
             return self.arena.seq(self.arena.literal(b"\\"), self._hexadecimal(((ord(character), ord(character)),)))
         return self.one_of(CharSet.of(character))
