@@ -89,16 +89,22 @@ class Liveness:
 
     def _is_sure(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
-        while isinstance(term, Seq):
-            if term.nullable or self._alive.get(term.id):
-                return True
+        passed = []
+        while isinstance(term, Seq) and not self._alive.get(term.id):
             if not self._is_sure(term.head):
                 return False
+            passed.append(term.id)
             term = term.tail
-        if term.nullable or self._alive.get(term.id):
+        sure = self._alive.get(term.id) or self._is_sure_part(term)
+        if sure:
+            self._alive.update((part, True) for part in passed)
+        return sure
+
+    def _is_sure_part(self, term: Term) -> bool:
+        if term.nullable:
             return True
         if isinstance(term, Tag):
-            return self._is_sure(term.body)
+            return self._is_sure_part(term.body)
         if isinstance(term, Call):
             return self._prints and term.rule.sure
         if isinstance(term, Alt):
