@@ -1,0 +1,50 @@
+"""Arenas that begin with the terms of all JSON texts share those and nothing else."""
+
+from __future__ import annotations
+
+from engine.automaton.automaton import Automaton
+from engine.automaton.terms import Term
+from engine.budget import Budget
+from engine.grammar.charset import ALL
+from engine.grammar.json_schema.compile import compile_json_schema
+from engine.grammar.json_schema.lexicon import arena_for
+from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.strings import JsonText
+
+OPTIONS = Options(whitespace="any", spelling="any")
+
+
+def following(term: Term) -> set[Term]:
+    """A term and all that is reached from it, as far as that is known."""
+    found, pending = {term}, [term]
+    while pending:
+        moves = pending.pop().cached_moves
+        assert moves is not None
+        new = {rest for _, rest in moves} - found
+        found |= new
+        pending += new
+    return found
+
+
+def test_a_character_is_one_term() -> None:
+    one, other = (arena_for(OPTIONS, Budget()) for _ in range(2))
+    assert JsonText(one, "any").one_of(ALL) is JsonText(other, "any").one_of(ALL)
+    assert len(one) == len(other) == 0
+
+
+def test_what_one_makes_is_not_the_others() -> None:
+    one, other = (arena_for(OPTIONS, Budget()) for _ in range(2))
+    made = one.literal(b"made here")
+    assert other.literal(b"made there").id == made.id
+    assert len(one) == 1
+    assert other.literal(b"made here") is not made
+
+
+def test_shared_terms_never_change() -> None:
+    character = JsonText(arena_for(OPTIONS, Budget()), "any").character
+    before = following(character)
+    constraint = compile_json_schema({"type": "string"}, whitespace="any", spelling="any")
+    automaton: Automaton = constraint.automaton
+    assert constraint.check('"a\\u00e9é"').kind == "accepted"
+    automaton.moves(automaton.start)
+    assert following(character) == before
