@@ -44,6 +44,12 @@ class Once(Generic[K, V]):
                     entry.value, entry.made = make(), True
         return entry.value  # type: ignore[return-value]
 
+    def held(self, key: K) -> V | None:
+        """The value of `key` if it is there."""
+        with self._lock:
+            entry = self._entries.get(key)
+        return entry.value if entry is not None else None
+
     def clear(self) -> None:
         """Forget all of them."""
         with self._lock:

@@ -14,9 +14,12 @@ from typing import TYPE_CHECKING
 from engine.decoding.decoder import Decoder
 from engine.decoding.errors import DecodingError, SpecError
 from engine.decoding.records import RunSpec, Step, Trace
+from engine.decoding.shared import Follower, SharedRun
+from engine.decoding.spec import branched
 from engine.errors import ConstraintError
 from engine.masking import Masker
 from engine.model import ModelError
+from pages._once import Once
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
@@ -24,31 +27,35 @@ if TYPE_CHECKING:  # torch comes with it
 KEPT_CACHES = 3  # families of runs that keep their KV cache; older ones keep their records
 KEPT_RUNS = 20
 
+_RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
+"""The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
+visitor has open lives on when it goes from here."""
+
 Masks = Callable[[RunSpec], Masker | None]
 
 
 @dataclass
 class Run:
-    """A run in the visitor's list. `recorded`: the name of the shipped trace it is; `decoder` None: records only;
+    """A run in the visitor's list. `recorded`: the name of the shipped trace it is; `follower` None: records only;
     `parent`: the number of the run that it left as a branch, 0 if it is none."""
 
     number: int
     title: str
     trace: Trace
     recorded: str = ""
-    decoder: Decoder | None = None
+    follower: Follower | None = None
     family: int = 0
     parent: int = 0
 
     @property
     def going(self) -> bool:
         """More steps can be computed."""
-        return self.decoder is not None and self.decoder.finish in (None, "cancelled")
+        return self.follower is not None and self.follower.finish in (None, "cancelled")
 
     def refresh(self) -> None:
-        """Take over what the decoder has computed."""
-        if self.decoder is not None:
-            self.trace = self.decoder.trace
+        """Take over the steps taken."""
+        if self.follower is not None:
+            self.trace = self.follower.trace
 
 
 Work = Callable[[Callable[[], bool]], Callable[[], None] | None]
@@ -101,8 +108,8 @@ class Visit:
     that is looked into, `compared` the number of a run beside the one shown, `shows` how often another run was shown,
     `onward` that the run goes on to its end once the worker is done.
 
-    A decoder is for one thread at a time, and keys may be pressed faster than a page is drawn: while a worker is under
-    way, what would touch a decoder or the step shown does nothing, and what shows another run stops the worker first.
+    A follower is for one thread at a time, and keys may be pressed faster than a page is drawn: while a worker is under
+    way, what would touch a follower or the step shown does nothing, and what shows another run stops the worker first.
     Only a run to the end is kept for later, since keys that come together are not served in the order they came in.
     """
 
@@ -190,22 +197,22 @@ class Visit:
         """Begin a run and compute its first step."""
         self.stop()
         try:
-            decoder = Decoder(model, spec, masker.constraint if masker else None, masker)
-            decoder.step()
+            follower = followed(model, spec, masker)
+            follower.step()
         except _EXPECTED as error:
             self.problem = str(error)
             return
-        self._show(self._add(title, decoder.trace, decoder=decoder).number, 0)
+        self._show(self._add(title, follower.trace, follower=follower).number, 0)
 
     def forward(self) -> None:
         """To the next step; computes it if the run has none yet."""
         run = self.run
         if run is None or self.busy:
             return
-        if self.position + 1 >= len(run.trace.steps) and run.going and run.decoder is not None:
+        if self.position + 1 >= len(run.trace.steps) and run.going and run.follower is not None:
             try:
-                run.decoder.goto(len(run.trace.steps))
-                run.decoder.step()
+                run.follower.goto(len(run.trace.steps))
+                run.follower.step()
             except _EXPECTED as error:
                 self.problem = str(error)
                 return
@@ -221,14 +228,14 @@ class Visit:
             return
         ahead = run.trace.steps[self.position + 1 :]
         found = next((step.index for step in ahead if enough(step)), None)
-        if found is not None or not run.going or run.decoder is None:
+        if found is not None or not run.going or run.follower is None:
             self._goto(len(run.trace.steps) - 1 if found is None else found)
             return
-        decoder = run.decoder
+        follower = run.follower
 
         def work(stop: Callable[[], bool]) -> None:
-            decoder.goto(len(decoder.trace.steps))
-            for step in decoder.run(stop):
+            follower.goto(len(follower.trace.steps))
+            for step in follower.run(stop):
                 if enough(step):
                     return
 
@@ -242,15 +249,16 @@ class Visit:
         if not speaks(run.trace, model):
             self.problem = "This trace was recorded with another model: it can be replayed, but not branched."
             return
-        if run.decoder is not None:
+        if run.follower is not None:
             try:
-                self._adopt(run, branched(run.decoder, index, token_id), index, run.family)
+                self._adopt(run, branch_of(run.follower, model, run.trace.spec, index, token_id), index, run.family)
             except _EXPECTED as error:
                 self.problem = str(error)
             return
 
         def work(stop: Callable[[], bool]) -> Callable[[], None] | None:
-            branch = branched(resumed(run.trace, index, model, masks), index, token_id)
+            branch = SharedRun(resumed(run.trace, index, model, masks).branch(index, token_id)).follow()
+            branch.step()
             return lambda: self._adopt(run, branch, index)
 
         self.worker = Worker(work)
@@ -282,10 +290,10 @@ class Visit:
             self.worker.wait()
             self.settle()
 
-    def _adopt(self, run: Run, branch: Decoder, index: int, family: int = 0) -> None:
+    def _adopt(self, run: Run, branch: Follower, index: int, family: int = 0) -> None:
         """Show `branch`, which leaves `run` at step `index`."""
         title = f"branch at step {index}"
-        made = self._add(title, branch.trace, decoder=branch, family=family, parent=run.number)
+        made = self._add(title, branch.trace, follower=branch, family=family, parent=run.number)
         self._show(made.number, index)
 
     def _add(
@@ -294,25 +302,38 @@ class Visit:
         trace: Trace,
         *,
         recorded: str = "",
-        decoder: Decoder | None = None,
+        follower: Follower | None = None,
         family: int = 0,
         parent: int = 0,
     ) -> Run:
         self.made += 1
-        run = Run(self.made, title, trace, recorded, decoder, family or self.made, parent)
+        run = Run(self.made, title, trace, recorded, follower, family or self.made, parent)
         self.runs = [*self.runs, run][-KEPT_RUNS:]
-        alive = list(dict.fromkeys(r.family for r in reversed(self.runs) if r.decoder is not None))[:KEPT_CACHES]
+        alive = list(dict.fromkeys(r.family for r in reversed(self.runs) if r.follower is not None))[:KEPT_CACHES]
         for other in self.runs:
             if other.family not in alive:
-                other.decoder = None
+                other.follower = None
         return run
 
 
-def branched(decoder: Decoder, index: int, token_id: int) -> Decoder:
-    """The branch of `decoder` at step `index` that takes `token_id`, with that step computed."""
-    branch = decoder.branch(index, token_id)
-    branch.step()
-    return branch
+def followed(model: Model, spec: RunSpec, masker: Masker | None) -> Follower:
+    """A place at the beginning of a run that all visitors share. Raises as `Decoder` does."""
+    spec = replace(spec, model=model.name)
+    constraint = masker.constraint if masker else None
+    return _RUNS.get((id(model), spec), lambda: SharedRun(Decoder(model, spec, constraint, masker))).follow()
+
+
+def branch_of(follower: Follower, model: Model, spec: RunSpec, index: int, token_id: int) -> Follower:
+    """A place in the branch, shared as well, that takes `token_id` at step `index`, with that step taken."""
+
+    def make() -> SharedRun:
+        return follower.shared.branch(index, token_id)
+
+    ours = _RUNS.held((id(model), spec)) is not follower.shared  # it left a recorded trace, whose tokens may be others
+    branch = make() if ours else _RUNS.get((id(model), branched(spec, index, token_id)), make)
+    place = branch.follow()
+    place.step()
+    return place
 
 
 def resumed(trace: Trace, steps: int, model: Model, masks: Masks) -> Decoder:

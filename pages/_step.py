@@ -138,8 +138,8 @@ def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
     """The distributions over the whole vocabulary, if they cost no forward pass."""
     about, run = _whole_question(read_so_far(trace, step.index)), visit.run
     latest = step.index == len(trace.steps) - 1
-    if about.found is None and latest and not visit.busy and run is not None and run.decoder is not None:
-        about.found = run.decoder.distributions_at(step.index)
+    if about.found is None and latest and not visit.busy and run is not None and run.follower is not None:
+        about.found = run.follower.at_hand(step.index)
     found: Distributions | None = about.found
     return found
 

@@ -20,7 +20,7 @@ from engine.decoding.jump import jumped
 from engine.decoding.observe import Ranking, candidates, observed, token_bytes, token_name
 from engine.decoding.records import FinishReason, Healed, RunSpec, Step, StepKind, Trace
 from engine.decoding.sampler import Distributions, Draw, distributions, draw
-from engine.decoding.spec import run_id, spec_from_dict, spec_to_dict
+from engine.decoding.spec import branched, run_id, spec_from_dict, spec_to_dict
 from engine.decoding.support import Support, Supports
 from engine.errors import Origin
 from engine.grammar.free_text import any_bytes
@@ -42,8 +42,8 @@ def never() -> bool:
 class Decoder:
     """One run of a model under a constraint (or none). For one thread at a time.
 
-    `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` is shared with the run
-    that this one branches from.
+    `spec.constraint` is compiled unless its `constraint` (and `masker`) are given. `forward` has read what
+    the run that this one branches from has.
     Raises SpecError if a field of the spec is out of its range, ConstraintError as the compilation does, and
     DecodingError if the prompt is empty or too long, or no text can be completed within a limit that must be kept.
     """
@@ -111,16 +111,20 @@ class Decoder:
     @property
     def trace(self) -> Trace:
         """All steps computed so far, whatever the position."""
+        return self.trace_of(len(self._steps), self._finish)
+
+    def trace_of(self, steps: int, finish: FinishReason | None) -> Trace:
+        """The record of the first `steps` steps, for one who has not come further; `finish`: why they stopped there."""
         return Trace(
             spec=self.spec,
             run_id=run_id(self.spec),
             model=self.model.name,
             vocabulary_size=self.model.vocabulary.size,
             prompt_tokens=self._pairs(self._prompt),
-            steps=tuple(self._steps),
-            finish=self._finish,
-            missing=self._missing() if self._finish not in (None, "complete") else "",
-            healed=self._healed if self._steps else None,
+            steps=tuple(self._steps[:steps]),
+            finish=finish,
+            missing=self._missing(self._states[steps]) if finish not in (None, "complete") else "",
+            healed=self._healed if steps else None,
         )
 
     def mask_at(self, index: int) -> TokenMask:
@@ -169,9 +173,8 @@ class Decoder:
         if not 0 <= index <= len(self._steps) or (index == len(self._steps) and self._steps and self._steps[-1].end):
             raise ValueError(f"There is no step {index} to branch at; {len(self._steps)} are computed.")
         self._check_choice(index, token_id)
-        kept = tuple(choice for choice in self.spec.choices if choice[0] < index)
-        spec = replace(self.spec, choices=(*kept, (index, token_id)))
-        other = Decoder(self.model, spec, self.constraint, self.masker, self._forward)
+        spec = branched(self.spec, index, token_id)
+        other = Decoder(self.model, spec, self.constraint, self.masker, self._forward.fork())
         other._steps = self._steps[:index]
         other._states = self._states[: index + 1]
         other._at = index
@@ -325,8 +328,7 @@ class Decoder:
         shown = candidates(found, favourite, self.model.vocabulary, Ranking(found.logits))
         return Healed(self._pairs(self._removed), self._prefix, shown)
 
-    def _missing(self) -> str:
-        state = self._states[-1]
+    def _missing(self, state: int) -> str:
         if self.constraint is None or self.constraint.is_accepting(state):
             return ""
         completion, words = self.constraint.shortest(state), self.constraint.describe(state)

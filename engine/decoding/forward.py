@@ -1,7 +1,7 @@
 """Forward passes over texts that share a beginning, each token computed once where possible.
 
-A run and its branches share one KV cache: going from one to the other crops it to what they have in common. The prompt
-is never computed twice, also where healing takes back its end.
+A branch begins with what its run has read, and goes on by itself: whoever follows the one does not wait for the other.
+The prompt is never computed twice, also where healing takes back its end.
 """
 
 from __future__ import annotations
@@ -52,6 +52,16 @@ class Forward:
                 self._after_prompt = rows[0].copy()
             self._latest = ((*tokens, *ahead), rows[-1])
             return rows
+
+    def fork(self) -> Forward:
+        """Another that has read the same and goes its own way; the keys and values so far are not copied."""
+        with self._lock:
+            other = Forward(self._model, self._prompt, self._removed)
+            other._cache = self._cache.fork(self._cache.length)
+            other._held = self._held[: self._cache.length]
+            other._after_prompt, other._after_removed = self._after_prompt, self._after_removed
+            other._latest = self._latest
+            return other
 
     def after_removed(self) -> Logits:
         """The logits (n,) after the whole prompt, as it was before healing took its end back."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from typing import Any, get_args
 
 from engine.decoding.errors import SpecError
@@ -67,6 +68,12 @@ def spec_from_dict(value: Any) -> RunSpec:
         jump_forward=_one_of(fields["jump_forward"], "jump_forward", get_args(JumpForward)),
         close_in_time=_flag(fields["close_in_time"], "close_in_time"),
     )
+
+
+def branched(spec: RunSpec, index: int, token_id: int) -> RunSpec:
+    """The run that equals that of `spec` before step `index` and takes `token_id` there."""
+    kept = tuple(choice for choice in spec.choices if choice[0] < index)
+    return replace(spec, choices=(*kept, (index, token_id)))
 
 
 def run_id(spec: RunSpec) -> str:

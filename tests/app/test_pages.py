@@ -200,7 +200,7 @@ def test_a_run_to_the_end_follows_a_shorter_one_whatever_came_first() -> None:
     visit.forward_until(lambda step: step.index == 2)
     visit.forward_until(never)
     visit.worker.wait()
-    assert len(visit.run.decoder.trace.steps) == 3
+    assert len(visit.run.follower.trace.steps) == 3
     assert visit.settle()
     visit.worker.wait()
     assert visit.settle()
@@ -227,7 +227,7 @@ def test_another_run_stops_the_one_under_way(running: AppTest) -> None:
     assert first.trace.finish == "cancelled"
     visit.show(first.number)
     visit.forward()
-    assert len(first.trace.steps) == len(first.decoder.trace.steps)
+    assert len(first.trace.steps) == len(first.follower.trace.steps)
     assert visit.run is first
 
 
