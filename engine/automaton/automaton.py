@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from engine.automaton.arena import Arena
 from engine.automaton.explain import origins
-from engine.automaton.liveness import PLEASANT, Liveness
+from engine.automaton.liveness import Liveness, pleasant
 from engine.automaton.terms import COUNTED, DRAWN, Call, Form, Term, byte_set, members_of
 from engine.errors import BudgetError, Origin
 
@@ -159,7 +159,7 @@ class Automaton:
 
     def _liveness_of(self, alphabet: frozenset[int] | tuple[int, ...]) -> Liveness:
         if alphabet not in self._by_alphabet:
-            ordered = sorted(alphabet, key=PLEASANT.index) if isinstance(alphabet, frozenset) else alphabet
+            ordered = pleasant(alphabet) if isinstance(alphabet, frozenset) else alphabet
             self._by_alphabet[alphabet] = Liveness(self.arena, ordered)
         return self._by_alphabet[alphabet]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
 from typing import TypeVar
@@ -61,13 +62,24 @@ PLEASANT = tuple(dict.fromkeys([*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *ra
 """Bytes in the order in which a shortest text prefers them, if nothing else is asked."""
 
 
+@lru_cache(maxsize=64)
+def pleasant(alphabet: frozenset[int]) -> tuple[int, ...]:
+    """Some bytes in the order of `PLEASANT`."""
+    return tuple(byte for byte in PLEASANT if byte in alphabet)
+
+
+@lru_cache(maxsize=64)
+def _ranked(alphabet: tuple[int, ...]) -> tuple[dict[int, int], int]:
+    """The rank of each byte, and the bytes as a set."""
+    return {byte: rank for rank, byte in enumerate(alphabet)}, byte_set(alphabet)
+
+
 class Liveness:
     """Answers for one arena and one alphabet: its bytes, those first that texts prefer. Every answer is remembered."""
 
     def __init__(self, arena: Arena, alphabet: Iterable[int] = PLEASANT) -> None:
         self.arena = arena
-        self._rank = {byte: rank for rank, byte in enumerate(alphabet)}
-        self.alphabet = byte_set(self._rank)
+        self._rank, self.alphabet = _ranked(tuple(alphabet))
         self._prints = not PRINTABLE & ~self.alphabet
         self._shortest: dict[int, Text] = {}
         self._alive: dict[int, bool] = {}

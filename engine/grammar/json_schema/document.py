@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -60,27 +61,35 @@ class Document:
         self.options = options
         self.draft = self._draft(root)
         self.unenforced: list[Unenforced] = []
+        self._known = keywords.KNOWN[self.draft]
         self._made: dict[str, Subschema] = {}
-        self._bases: dict[str, str] = {}
-        self._resources: dict[str, str] = {}
-        self._anchors: dict[str, str] = {}
-        self._dynamic: dict[str, list[str]] = {}
-        self._index(root)
+        self._raw: dict[str, Any] = {}
+        self._targets: dict[tuple[str, str], Subschema] = {}
         self.root = self.at(start)
         self.reachable = list(self._walk())
 
     def at(self, pointer: str) -> Subschema:
         """The subschema at a pointer into the document, keywords that its draft does not know left out."""
-        if pointer not in self._made:
-            value = self._lookup(pointer)
-            if isinstance(value, dict):
-                value = {k: v for k, v in value.items() if k in keywords.KNOWN[self.draft]}
-            self._made[pointer] = Subschema(pointer, value)
-        return self._made[pointer]
+        return self._made.get(pointer) or self._make(pointer, self._lookup(pointer))
+
+    def _make(self, pointer: str, raw: Any) -> Subschema:
+        value = {k: v for k, v in raw.items() if k in self._known} if isinstance(raw, dict) else raw
+        self._raw[pointer] = raw
+        self._made[pointer] = made = Subschema(pointer, value)
+        return made
 
     def child(self, parent: Subschema, *path: str | int) -> Subschema:
         """The subschema at a path below another."""
-        return self.at(parent.pointer + "".join(f"/{escape(str(part))}" for part in path))
+        pointer = parent.pointer
+        for part in path:
+            pointer += f"/{part}" if isinstance(part, int) else f"/{escape(part)}"
+        known = self._made.get(pointer)
+        if known is not None:
+            return known
+        raw = self._raw[parent.pointer]
+        for part in path:
+            raw = raw[part]
+        return self._make(pointer, _schema(raw, pointer))
 
     def children(self, parent: Subschema, keyword: str) -> list[Subschema]:
         """The subschemas in the list of a keyword."""
@@ -88,7 +97,10 @@ class Document:
 
     def target(self, schema: Subschema, keyword: str = "$ref") -> Subschema:
         """What the `$ref` or `$dynamicRef` of a subschema refers to."""
-        return self.at(self._resolve(schema.pointer, schema.get(keyword), keyword))
+        key = schema.pointer, keyword
+        if key not in self._targets:
+            self._targets[key] = self.at(self._resolve(schema.pointer, schema.get(keyword), keyword))
+        return self._targets[key]
 
     def ignores_siblings(self, schema: Subschema) -> bool:
         """Whether the subschema is a `$ref` beside which nothing counts."""
@@ -111,38 +123,15 @@ class Document:
             )
         return DIALECTS[address]
 
-    def _index(self, root: Any) -> None:
-        """Note the base address of every part and where `$id`, `$anchor` and `$dynamicAnchor` lead."""
-        pending: list[tuple[Any, str, str]] = [(root, "", "")]
-        identifier_keyword = "id" if self.draft == "draft-04" else "$id"
-        while pending:
-            part, place, base = pending.pop()
-            if isinstance(part, dict):
-                hidden = self.draft in OLD_DRAFTS and "$ref" in part
-                identifier = None if hidden else part.get(identifier_keyword)
-                if isinstance(identifier, str):
-                    address, fragment = urldefrag(urljoin(base, identifier))
-                    if fragment:
-                        self._anchors.setdefault(f"{address}#{fragment}", place)
-                    if address:
-                        base = address
-                        self._resources.setdefault(address, place)
-                for keyword in ("$anchor", "$dynamicAnchor"):
-                    anchor = part.get(keyword)
-                    if isinstance(anchor, str) and self.draft in ("2020-12", "2019-09"):
-                        self._anchors.setdefault(f"{base}#{anchor}", place)
-                        if keyword == "$dynamicAnchor":
-                            self._dynamic.setdefault(anchor, []).append(place)
-                # Constants are data: an $id inside one identifies nothing.
-                pending += [(v, f"{place}/{escape(k)}", base) for k, v in part.items() if k not in ("const", "enum")]
-            elif isinstance(part, list):
-                pending += [(v, f"{place}/{i}", base) for i, v in enumerate(part)]
-            self._bases[place] = base
+    @cached_property
+    def _index(self) -> _Index:
+        """Made for the first reference."""
+        return _Index.of(self.value, self.draft)
 
     def _resolve(self, pointer: str, reference: str, keyword: str) -> str:
         found = self._resolve_static(pointer, reference, keyword)
         anchor = reference.rpartition("#")[2]
-        if keyword == "$dynamicRef" and found in self._dynamic.get(anchor, []) and len(self._dynamic[anchor]) > 1:
+        if keyword == "$dynamicRef" and len(places := self._index.dynamic.get(anchor, [])) > 1 and found in places:
             raise ConstraintError(
                 f"The $dynamicRef at {pointer} depends on how it is reached: {anchor!r} stands in several schemas.",
                 pointer=f"{pointer}/$dynamicRef",
@@ -151,16 +140,16 @@ class Document:
         return found
 
     def _resolve_static(self, pointer: str, reference: str, keyword: str) -> str:
-        address, fragment = urldefrag(urljoin(self._bases.get(pointer, ""), reference))
+        address, fragment = urldefrag(urljoin(self._index.bases.get(pointer, ""), reference))
         fragment = unquote(fragment)
-        resource = self._resources.get(address)
-        if resource is None and address in ("", self._bases[""]):
+        resource = self._index.resources.get(address)
+        if resource is None and address in ("", self._index.bases[""]):
             resource = ""
         found = None if resource is None else resource + fragment
         if resource is None or (fragment and not fragment.startswith("/")):
-            found = self._anchors.get(f"{address}#{fragment}")
+            found = self._index.anchors.get(f"{address}#{fragment}")
         if found is None:
-            outside = address not in ("", *self._resources)
+            outside = address not in ("", *self._index.resources)
             why = "it is outside this document, and nothing is fetched" if outside else "there is no such place"
             raise self._lost(pointer, reference, why, keyword)
         try:
@@ -188,9 +177,7 @@ class Document:
                 if isinstance(value, dict)
                 else _absent(name)
             )
-        if not isinstance(value, (bool, dict)):
-            raise ConstraintError("A schema must be an object, true or false.", pointer=pointer)
-        return value
+        return _schema(value, pointer)
 
     def _walk(self) -> Iterator[Subschema]:
         """Every subschema that takes part in validation, its keywords checked."""
@@ -206,7 +193,7 @@ class Document:
 
     def _children(self, schema: Subschema) -> list[Subschema]:
         """The subschemas below one; checks its keywords."""
-        raw = self._lookup(schema.pointer)
+        raw = self._raw[schema.pointer]
         if isinstance(raw, bool):
             return []
         names = ["$ref"] if self.ignores_siblings(schema) else list(raw)
@@ -218,7 +205,7 @@ class Document:
             elif reason:
                 place = f"{schema.pointer}/{escape(keyword)}"
                 raise ConstraintError(f"{keyword!r} at {place}: {reason}.", pointer=place, keyword=keyword)
-            elif keyword in keywords.KNOWN[self.draft]:
+            elif keyword in self._known:
                 keywords.check(schema.pointer, keyword, raw[keyword], self.draft)
                 children += self._below(schema, keyword, raw[keyword])
                 if keyword == "format" and not self.enforces_format(raw[keyword]):
@@ -246,5 +233,56 @@ class Document:
         return [self.child(schema, keyword)]
 
 
+def _schema(value: Any, pointer: str) -> Any:
+    """The value, if it is one of a schema."""
+    if not isinstance(value, (bool, dict)):
+        raise ConstraintError("A schema must be an object, true or false.", pointer=pointer)
+    return value
+
+
 def _absent(name: str) -> Any:
     raise LookupError(name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """Where references lead: the base address of every part, and the places of `$id`, `$anchor`, `$dynamicAnchor`."""
+
+    bases: dict[str, str]
+    resources: dict[str, str]
+    anchors: dict[str, str]
+    dynamic: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, root: Any, draft: str) -> _Index:
+        """The index of a document."""
+        bases: dict[str, str] = {}
+        resources: dict[str, str] = {}
+        anchors: dict[str, str] = {}
+        dynamic: dict[str, list[str]] = {}
+        pending: list[tuple[Any, str, str]] = [(root, "", "")]
+        identifier_keyword = "id" if draft == "draft-04" else "$id"
+        while pending:
+            part, place, base = pending.pop()
+            if isinstance(part, dict):
+                hidden = draft in OLD_DRAFTS and "$ref" in part
+                identifier = None if hidden else part.get(identifier_keyword)
+                if isinstance(identifier, str):
+                    address, fragment = urldefrag(urljoin(base, identifier))
+                    if fragment:
+                        anchors.setdefault(f"{address}#{fragment}", place)
+                    if address:
+                        base = address
+                        resources.setdefault(address, place)
+                for keyword in ("$anchor", "$dynamicAnchor"):
+                    anchor = part.get(keyword)
+                    if isinstance(anchor, str) and draft in ("2020-12", "2019-09"):
+                        anchors.setdefault(f"{base}#{anchor}", place)
+                        if keyword == "$dynamicAnchor":
+                            dynamic.setdefault(anchor, []).append(place)
+                # Constants are data: an $id inside one identifies nothing.
+                pending += [(v, f"{place}/{escape(k)}", base) for k, v in part.items() if k not in ("const", "enum")]
+            elif isinstance(part, list):
+                pending += [(v, f"{place}/{i}", base) for i, v in enumerate(part)]
+            bases[place] = base
+        return cls(bases, resources, anchors, dynamic)

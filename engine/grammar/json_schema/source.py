@@ -27,8 +27,16 @@ def parse(text: str, budget: Budget) -> Any:
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > budget.source_bytes:
         raise BudgetError(f"The schema has {size:,} bytes; {budget.source_bytes:,} are allowed.")
+    repeated: list[int] = []
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            repeated.append(len(pairs))
+        return found
+
     try:
-        value = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_float=Decimal, parse_constant=_refuse_constant, object_pairs_hook=members)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise ConstraintError(f"Not valid JSON at {place}: {error.msg}.", pointer=place) from None
@@ -38,8 +46,11 @@ def parse(text: str, budget: Budget) -> Any:
         raise BudgetError(f"A number of the schema is too long: {error}.") from None
     except RecursionError:
         raise _too_deep(budget) from None
-    spans(text)  # finds names that occur twice
-    return from_python(value, budget)
+    if repeated:
+        spans(text)  # finds where
+    if _is_deeper(value, budget.depth):
+        return from_python(value, budget)  # finds where
+    return value
 
 
 def from_python(value: Any, budget: Budget) -> Any:
@@ -48,6 +59,21 @@ def from_python(value: Any, budget: Budget) -> Any:
     Raises `ConstraintError` with the pointer of a part that is no JSON value, `BudgetError` for one nested too deeply.
     """
     return _converted(value, "", budget.depth, budget)
+
+
+def _is_deeper(value: Any, depth: int) -> bool:
+    """Whether parts of a JSON value are nested deeper than so many levels."""
+    level = [value]
+    for _ in range(depth):
+        level = [
+            part
+            for value in level
+            if isinstance(value, (dict, list))
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def _converted(value: Any, pointer: str, depth: int, budget: Budget) -> Any:
