@@ -46,7 +46,7 @@ class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
     `base`: an arena that was closed; this one begins with its terms, which count as nobody's. `made`: terms by what
-    they stand for, kept by those who make them.
+    they stand for, kept by those who make them. `formless`: terms of the base that are the same in every form.
     Raises `BudgetError` from any constructor once the budget's terms or seconds are used up.
     """
 
@@ -56,6 +56,7 @@ class Arena:
         self._table: dict[tuple[Any, ...], Term] = base._table.copy() if base else {}
         self._given = len(self._table)
         self.made: dict[Hashable, Term] = base.made.copy() if base else {}
+        self.formless: frozenset[int] = base.formless if base else frozenset()
         self.hides_counts = False
         self.hides_owed = False
         self.captures = False
@@ -81,6 +82,7 @@ class Arena:
             for term in terms[done:]:
                 self.moves(term)
             done = len(terms)
+        self.formless = forms.formless(self._table.values())
         return self
 
     def _intern(self, key: tuple[Any, ...], nullable: bool, **fields: Any) -> Term:
@@ -291,7 +293,7 @@ class Arena:
             return body
         if isinstance(body, Seq):
             return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
-        if isinstance(body, Alt):
+        if isinstance(body, Alt) and body.id >= self._given:  # what is given has no owners inside: it is one piece
             return self.alt(self.tag(origin, member, label) for member in body.members)
         return self._intern((Tag, origin, label, body), body.nullable, origin=origin, label=label, body=body)
 

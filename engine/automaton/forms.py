@@ -7,9 +7,29 @@ bounds than the longest token: states that differ in nothing else share their ma
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.automaton.terms import EXACT, FORGOTTEN, PLAIN, Alt, And, Call, Capture, Form, Not, Repeat, Seq, Tag, Term
+from engine.automaton.terms import (
+    EXACT,
+    FORGOTTEN,
+    PLAIN,
+    Alt,
+    And,
+    Bytes,
+    Call,
+    Capture,
+    Empty,
+    Epsilon,
+    Form,
+    Literal,
+    Not,
+    Repeat,
+    Seq,
+    Tag,
+    Term,
+    Words,
+)
 
 if TYPE_CHECKING:
     from engine.automaton.arena import Arena
@@ -24,7 +44,7 @@ def to_form(arena: Arena, term: Term, form: Form) -> Term:
     if form is EXACT:
         return term
     spine: list[tuple[tuple[int, int], Term]] = []
-    while isinstance(term, Seq) and (term.id, id(form)) not in arena.formed:
+    while isinstance(term, Seq) and term.id not in arena.formless and (term.id, id(form)) not in arena.formed:
         spine.append(((term.id, id(form)), _formed(arena, term.head, form)))
         term = term.tail
     result = _formed(arena, term, form)
@@ -34,7 +54,27 @@ def to_form(arena: Arena, term: Term, form: Form) -> Term:
     return result
 
 
+def formless(terms: Iterable[Term]) -> frozenset[int]:
+    """The terms that are the same in every form, by id; parts come before what is made of them."""
+    found: set[int] = set()
+    for term in terms:
+        parts: tuple[Term, ...] = ()
+        if isinstance(term, Alt):
+            parts = term.members
+        elif isinstance(term, Seq):
+            parts = term.head, term.tail
+        elif isinstance(term, Repeat) and term.low <= 1 and term.high in (None, 1):
+            parts = (term.body,)
+        elif not isinstance(term, (Empty, Epsilon, Bytes, Literal, Words)):
+            continue
+        if all(part.id in found for part in parts):
+            found.add(term.id)
+    return frozenset(found)
+
+
 def _formed(arena: Arena, term: Term, form: Form) -> Term:
+    if term.id in arena.formless:
+        return term
     key = (term.id, id(form))
     result = arena.formed.get(key)
     if result is None:

@@ -253,8 +253,7 @@ class MembersRule:
         """A member's name and colon, in every spelling; made once."""
         key = member.name, member.origin
         if key not in self._keys:
-            quoted = self.text.quoted(self.text.literal(member.name))
-            name = arena.tag(member.origin, quoted, f'"{member.name}"')
+            name = self.text.name(member.name, member.origin)
             self._keys[key] = arena.seq(name, self._colon(arena, member.origin))
         return self._keys[key]
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import Term, byte_set
+from engine.errors import Origin
 from engine.grammar.charset import ALL, CharSet, utf8
 
 SHORT_ESCAPES = {0x08: b"b", 0x09: b"t", 0x0A: b"n", 0x0C: b"f", 0x0D: b"r", 0x22: b'"', 0x5C: b"\\"}
@@ -56,6 +57,15 @@ class JsonText:
         if self.spelling == "plain":
             return self.arena.words(spelled(text) for text in texts)
         return self.arena.alt(self.literal(text) for text in texts)
+
+    def name(self, text: str, origin: Origin) -> Term:
+        """A fixed text between quotation marks, owned and called what it is."""
+        label = f'"{text}"'
+        if self.spelling == "plain":
+            return self.arena.tag(origin, self.quoted(self.literal(text)), label)
+        quote = self.arena.literal(b'"')
+        parts = [quote, *map(self._one, text), quote]
+        return self.arena.concat([self.arena.tag(origin, part, label) for part in parts])
 
     def quoted(self, body: Term) -> Term:
         """A body between quotation marks."""
