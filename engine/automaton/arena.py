@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from time import thread_time as clock  # what other sessions take meanwhile is not charged
-from typing import Any
+from typing import Any, TypeVar
 
-from engine.automaton import derivative, forms
+from engine.automaton import counters, derivative, forms
+from engine.automaton.counters import counted, have_no_gaps
 from engine.automaton.terms import (
     ALL_BYTES,
     EXACT,
@@ -42,6 +43,9 @@ from engine.errors import BudgetError, Origin
 Data = bytes  # within the class, `bytes` is a constructor
 
 
+Kind = TypeVar("Kind", bound=Term)
+
+
 class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
@@ -66,10 +70,10 @@ class Arena:
         self._mask_forms: dict[int, Form] = {}
         self._distance_forms: dict[int, Form] = {}
         self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = base._word_lists.copy() if base else {}
-        self.empty = self._intern((Empty,), False)
-        self.epsilon = self._intern((Epsilon,), True)
-        self.uncertain = self._intern((Uncertain,), False)
-        self.anything = self._intern((Not, self.empty), True, body=self.empty)
+        self.empty = self._atom(Empty, False)
+        self.epsilon = self._atom(Epsilon, True)
+        self.uncertain = self._atom(Uncertain, False)
+        self.anything = self.complement(self.empty)
 
     def __len__(self) -> int:
         return len(self._table) - self._given
@@ -85,25 +89,22 @@ class Arena:
         self.formless = forms.formless(self._table.values())
         return self
 
-    def _intern(self, key: tuple[Any, ...], nullable: bool, **fields: Any) -> Term:
-        term = self._table.get(key)
-        if term is None:
-            self._spend()
-            term = key[0]()
-            term.id = len(self._table)
-            term.nullable = nullable
-            term.cached_moves = None
-            for name, value in fields.items():
-                setattr(term, name, value)
-            self._table[key] = term
+    def _new(self, key: tuple[Any, ...], kind: type[Kind], nullable: bool) -> Kind:
+        """Enter a new term under its key; its own fields are left to the caller."""
+        number = len(self._table)
+        if number - self._given >= self.budget.terms:
+            raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
+        if number % 256 == 0:
+            self.check_time()
+        term = kind()
+        term.id = number
+        term.nullable = nullable
+        term.cached_moves = None
+        self._table[key] = term
         return term
 
-    def _spend(self) -> None:
-        count = len(self)
-        if count >= self.budget.terms:
-            raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
-        if count % 256 == 0:
-            self.check_time()
+    def _atom(self, kind: type[Term], nullable: bool) -> Term:
+        return self._table.get((kind,)) or self._new((kind,), kind, nullable)
 
     def start_clock(self, seconds: float | None = None) -> None:
         """From now on this thread has so many seconds of its own to work, those of the budget if None."""
@@ -138,11 +139,23 @@ class Arena:
             return self.empty
         if members & (members - 1) == 0:
             return self.literal(Data([members.bit_length() - 1]))
-        return self._intern((Bytes, members), False, members=members)
+        key = (Bytes, members)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Bytes, False)
+        term.members = members
+        return term
 
     def literal(self, data: Data) -> Term:
         """A fixed byte string."""
-        return self._intern((Literal, data), False, data=data) if data else self.epsilon
+        if not data:
+            return self.epsilon
+        key = (Literal, data)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Literal, False)
+        term.data = data
+        return term
 
     def words(self, words: Iterable[Data]) -> Term:
         """One of several byte strings."""
@@ -155,12 +168,17 @@ class Arena:
             return self.empty
         if high - low == 1:
             return self.literal(words[low][depth:])
-        nullable = len(words[low]) == depth
         key = (Words, id(words), low, high, depth)  # the list is kept in _word_lists, its hash would cost its length
-        return self._intern(key, nullable, words=words, low=low, high=high, depth=depth)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Words, len(words[low]) == depth)
+        term.words, term.low, term.high, term.depth = words, low, high, depth
+        return term
 
     def seq(self, head: Term, tail: Term) -> Term:
         """`head`, then `tail`."""
+        if (known := self._table.get((Seq, head, tail))) is not None:
+            return known
         if head is self.empty or tail is self.empty:
             return self.empty
         if head is self.epsilon:
@@ -180,15 +198,16 @@ class Arena:
             return tail
         following = tail.head if isinstance(tail, Seq) else tail
         if isinstance(head, Repeat) or isinstance(following, Repeat):
-            body, low, high = _counted(head)
-            again, low_again, high_again = _counted(following)
+            body, low, high = counted(head)
+            again, low_again, high_again = counted(following)
             if body is again:
                 # x* x* is x*, x x* is x+: keeps what remains of an ambiguous recursion from growing.
                 most = None if high is None or high_again is None else high + high_again
                 rest = tail.tail if isinstance(tail, Seq) else self.epsilon
                 return self.seq(self.repeat(body, low + low_again, most), rest)
-        nullable = head.nullable and tail.nullable
-        return self._intern((Seq, head, tail), nullable, head=head, tail=tail)
+        term = self._new((Seq, head, tail), Seq, head.nullable and tail.nullable)
+        term.head, term.tail = head, tail
+        return term
 
     def concat(self, parts: Sequence[Term]) -> Term:
         """All parts, one after the other."""
@@ -208,7 +227,7 @@ class Arena:
             elif part is not self.empty:
                 members[part.id] = part
         if len(members) > 1:
-            members = self._merge_counters(members)
+            members = counters.merged(self, members)
         if len(members) == 1:
             return next(iter(members.values()))
         if len(members) == 2 and self.epsilon.id in members:
@@ -217,29 +236,12 @@ class Arena:
         if not members:
             return self.empty
         ordered = tuple(members[key] for key in sorted(members))
-        nullable = any(member.nullable for member in ordered)
-        return self._intern((Alt, ordered), nullable, members=ordered)
-
-    def _merge_counters(self, members: dict[int, Term]) -> dict[int, Term]:
-        """x{1,3}y | x{2,5}y is x{1,5}y: keeps nested counters from multiplying."""
-        groups: dict[tuple[Any, ...], list[tuple[Term, Repeat]]] = {}
-        for member in members.values():
-            head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, self.epsilon)
-            owner = (head.origin, head.label) if isinstance(head, Tag) else None
-            inner = head.body if isinstance(head, Tag) else head
-            if isinstance(inner, Repeat):
-                groups.setdefault((inner.body, owner, tail), []).append((member, inner))
-        merged = dict(members)
-        for (body, owner, tail), group in groups.items():
-            if len(group) == 1:
-                continue
-            for member, _ in group:
-                merged.pop(member.id)
-            for low, high in _unite([(repeat.low, repeat.high) for _, repeat in group]):
-                repeat = self.repeat(body, low, high)
-                term = self.seq(self.tag(owner[0], repeat, owner[1]) if owner else repeat, tail)
-                merged[term.id] = term
-        return merged
+        key = (Alt, ordered)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Alt, any(member.nullable for member in ordered))
+        term.members = ordered
+        return term
 
     def repeat(self, body: Term, low: int, high: int | None) -> Term:
         """`body`, `low` to `high` times; `high` None has no bound."""
@@ -251,11 +253,16 @@ class Arena:
             return body
         if body.nullable:
             low = 0
-        if isinstance(body, Repeat) and _have_no_gaps(body, low):
+        if isinstance(body, Repeat) and have_no_gaps(body, low):
             # (x?)* and (x+)* are x*, (x{1,5}){2,3} is x{2,15}: keeps nested counters from multiplying.
             most = None if high is None or body.high is None else high * body.high
             return self.repeat(body.body, low * body.low, most)
-        return self._intern((Repeat, body, low, high), low == 0, body=body, low=low, high=high)
+        key = (Repeat, body, low, high)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Repeat, low == 0)
+        term.body, term.low, term.high = body, low, high
+        return term
 
     def star(self, body: Term) -> Term:
         """`body`, any number of times."""
@@ -278,14 +285,23 @@ class Arena:
         if len(members) == 1:
             return next(iter(members.values()))
         ordered = tuple(members[key] for key in sorted(members))
-        nullable = all(member.nullable for member in ordered)
-        return self._intern((And, ordered), nullable, members=ordered)
+        key = (And, ordered)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, And, all(member.nullable for member in ordered))
+        term.members = ordered
+        return term
 
     def complement(self, body: Term) -> Term:
         """Every byte string that `body` does not match."""
         if isinstance(body, Not):
             return body.body
-        return self._intern((Not, body), not body.nullable, body=body)
+        key = (Not, body)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Not, not body.nullable)
+        term.body = body
+        return term
 
     def tag(self, origin: Origin, body: Term, label: str = "") -> Term:
         """`body`, owned by `origin` wherever no inner part has an owner."""
@@ -295,12 +311,21 @@ class Arena:
             return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
         if isinstance(body, Alt) and body.id >= self._given:  # what is given has no owners inside: it is one piece
             return self.alt(self.tag(origin, member, label) for member in body.members)
-        return self._intern((Tag, origin, label, body), body.nullable, origin=origin, label=label, body=body)
+        key = (Tag, origin, label, body)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Tag, body.nullable)
+        term.origin, term.label, term.body = origin, label, body
+        return term
 
     def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Term:
         """A rule with arguments."""
-        nullable = rule.nullable(args)
-        return self._intern((Call, rule, args, form), nullable, rule=rule, args=args, form=form, cached_body=None)
+        key = (Call, rule, args, form)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Call, rule.nullable(args))
+        term.rule, term.args, term.form, term.cached_body = rule, args, form, None
+        return term
 
     def capture(self, rule: Rule, args: Any, language: Term, text: Captured = b"", form: Form = EXACT) -> Term:
         """Read a text of `language`, then go on as the rule says."""
@@ -310,7 +335,11 @@ class Arena:
             return self.to_form(rule.after(self, args, text), form)
         self.captures = True
         key = (Capture, rule, args, language, text, form)
-        return self._intern(key, False, rule=rule, args=args, language=language, text=text, form=form)
+        if (known := self._table.get(key)) is not None:
+            return known
+        term = self._new(key, Capture, False)
+        term.rule, term.args, term.language, term.text, term.form = rule, args, language, text, form
+        return term
 
     def body(self, call: Call) -> Term:
         """The body of a call, in the call's form."""
@@ -349,27 +378,3 @@ class Arena:
         if not self.hides_owed:
             return self.mask_form(longest)
         return self._distance_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest, owing=True))
-
-
-def _counted(term: Term) -> tuple[Term, int, int | None]:
-    """A term as something repeated, with the bounds of the repetition."""
-    return (term.body, term.low, term.high) if isinstance(term, Repeat) else (term, 1, 1)
-
-
-def _have_no_gaps(body: Repeat, low: int) -> bool:
-    """Whether `low` or more times what `body` counts leaves out no number in between."""
-    if low == 0:
-        return body.low <= 1
-    return body.high is None or low * body.high + 1 >= (low + 1) * body.low
-
-
-def _unite(ranges: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
-    """Overlapping or adjacent ranges of whole numbers as few ranges; None is infinity."""
-    united: list[tuple[int, int | None]] = []
-    for low, high in sorted(ranges, key=lambda pair: pair[0]):
-        if united and (united[-1][1] is None or low <= united[-1][1] + 1):
-            last_low, last_high = united[-1]
-            united[-1] = (last_low, None if last_high is None or high is None else max(last_high, high))
-        else:
-            united.append((low, high))
-    return united

@@ -102,21 +102,23 @@ class Liveness:
     def _is_sure(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
         passed = []
-        while isinstance(term, Seq) and not self._alive.get(term.id):
+        while not self._alive.get(term.id):
+            passed.append(term.id)
+            if not isinstance(term, Seq):
+                if not self._is_sure_part(term):
+                    return False
+                break
             if not self._is_sure(term.head):
                 return False
-            passed.append(term.id)
             term = term.tail
-        sure = self._alive.get(term.id) or self._is_sure_part(term)
-        if sure:
-            self._alive.update((part, True) for part in passed)
-        return sure
+        self._alive.update((part, True) for part in passed)
+        return True
 
     def _is_sure_part(self, term: Term) -> bool:
         if term.nullable:
             return True
         if isinstance(term, Tag):
-            return self._is_sure_part(term.body)
+            return self._is_sure(term.body)
         if isinstance(term, Call):
             return self._prints and term.rule.sure
         if isinstance(term, Alt):

@@ -1,0 +1,56 @@
+"""Counters: what is repeated, with its bounds, and when several can be taken together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from engine.automaton.terms import Repeat, Seq, Tag, Term
+
+if TYPE_CHECKING:
+    from engine.automaton.arena import Arena
+
+
+def merged(arena: Arena, members: dict[int, Term]) -> dict[int, Term]:
+    """x{1,3}y | x{2,5}y is x{1,5}y: keeps nested counters from multiplying."""
+    groups: dict[tuple[Any, ...], list[tuple[Term, Repeat]]] = {}
+    for member in members.values():
+        head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, arena.epsilon)
+        owner = (head.origin, head.label) if isinstance(head, Tag) else None
+        inner = head.body if isinstance(head, Tag) else head
+        if isinstance(inner, Repeat):
+            groups.setdefault((inner.body, owner, tail), []).append((member, inner))
+    merged = dict(members)
+    for (body, owner, tail), group in groups.items():
+        if len(group) == 1:
+            continue
+        for member, _ in group:
+            merged.pop(member.id)
+        for low, high in _unite([(repeat.low, repeat.high) for _, repeat in group]):
+            repeat = arena.repeat(body, low, high)
+            term = arena.seq(arena.tag(owner[0], repeat, owner[1]) if owner else repeat, tail)
+            merged[term.id] = term
+    return merged
+
+
+def counted(term: Term) -> tuple[Term, int, int | None]:
+    """A term as something repeated, with the bounds of the repetition."""
+    return (term.body, term.low, term.high) if isinstance(term, Repeat) else (term, 1, 1)
+
+
+def have_no_gaps(body: Repeat, low: int) -> bool:
+    """Whether `low` or more times what `body` counts leaves out no number in between."""
+    if low == 0:
+        return body.low <= 1
+    return body.high is None or low * body.high + 1 >= (low + 1) * body.low
+
+
+def _unite(ranges: list[tuple[int, int | None]]) -> list[tuple[int, int | None]]:
+    """Overlapping or adjacent ranges of whole numbers as few ranges; None is infinity."""
+    united: list[tuple[int, int | None]] = []
+    for low, high in sorted(ranges, key=lambda pair: pair[0]):
+        if united and (united[-1][1] is None or low <= united[-1][1] + 1):
+            last_low, last_high = united[-1]
+            united[-1] = (last_low, None if last_high is None or high is None else max(last_high, high))
+        else:
+            united.append((low, high))
+    return united
