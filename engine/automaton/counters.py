@@ -19,17 +19,17 @@ def merged(arena: Arena, members: dict[int, Term]) -> dict[int, Term]:
         inner = head.body if isinstance(head, Tag) else head
         if isinstance(inner, Repeat):
             groups.setdefault((inner.body, owner, tail), []).append((member, inner))
-    merged = dict(members)
+    kept = dict(members)
     for (body, owner, tail), group in groups.items():
         if len(group) == 1:
             continue
         for member, _ in group:
-            merged.pop(member.id)
+            kept.pop(member.id)
         for low, high in _unite([(repeat.low, repeat.high) for _, repeat in group]):
             repeat = arena.repeat(body, low, high)
             term = arena.seq(arena.tag(owner[0], repeat, owner[1]) if owner else repeat, tail)
-            merged[term.id] = term
-    return merged
+            kept[term.id] = term
+    return kept
 
 
 def counted(term: Term) -> tuple[Term, int, int | None]:

@@ -10,6 +10,7 @@ from engine.automaton.arena import Arena
 from engine.automaton.terms import Term
 from engine.budget import Budget
 from engine.grammar.charset import ALL, ASCII, NONE, CharSet, fold_case, utf8
+from engine.grammar.regex.properties import ECMA_SPACE, category
 
 # Where the number of bytes changes, and around the surrogates.
 EDGES = [0, 1, 0x7F, 0x80, 0x7FF, 0x800, 0xFFF, 0x1000, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x3FFFF, 0x40000, 0x10FFFF]
@@ -112,3 +113,9 @@ def test_utf8_is_small() -> None:
 )
 def test_fold_case_is_simple_folding(given_set: str, folded: str) -> None:
     assert fold_case(CharSet.of(given_set)) == CharSet.of(folded)
+
+
+def test_ecma_space_is_white_space_and_line_ends() -> None:
+    spaces = category("Zs")
+    assert spaces is not None
+    assert ECMA_SPACE == spaces | CharSet.of("\t\n\v\f\r\u2028\u2029\ufeff")

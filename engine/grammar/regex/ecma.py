@@ -26,7 +26,7 @@ from engine.grammar.regex.ast import (
     line_start,
     word_boundary,
 )
-from engine.grammar.regex.properties import ASCII_DIGIT, ASCII_WORD, ecma_space, named
+from engine.grammar.regex.properties import ASCII_DIGIT, ASCII_WORD, ECMA_SPACE, named
 
 LINE_BREAKS = CharSet.of("\n\r\u2028\u2029")
 CONTROL = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "0": "\0"}
@@ -210,7 +210,7 @@ class _Parser:
         if character in "dDsSwW":
             self.at += 1
             word = fold_case(ASCII_WORD) if flags.i else ASCII_WORD
-            members = {"d": ASCII_DIGIT, "s": ecma_space(), "w": word}[character.lower()]
+            members = {"d": ASCII_DIGIT, "s": ECMA_SPACE, "w": word}[character.lower()]
             return ~members if character.isupper() else members
         return self.character_escape(start)
 

@@ -17,6 +17,10 @@ from engine.grammar.charset import ALL, ASCII, LAST, NONE, CharSet, Range
 ASCII_DIGIT = CharSet.from_ranges([(0x30, 0x39)])
 ASCII_WORD = CharSet.from_ranges([(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)])
 ASCII_SPACE = CharSet.of(" \t\n\r\f\v")
+ECMA_SPACE = CharSet.from_ranges([(0x2000, 0x200A)]) | CharSet.of(
+    " \xa0\u1680\u202f\u205f\u3000\t\n\v\f\r\u2028\u2029\ufeff"
+)
+"""What `\\s` matches in ECMA-262: the category Zs, tabs and line ends."""
 
 _CATEGORY_NAMES = {
     "Cased_Letter": ("Lu", "Ll", "Lt"),
@@ -115,14 +119,6 @@ def python_class(escape: str) -> CharSet:
     """What `\\d`, `\\w` or `\\s` matches in Python without the flag `a`."""
     text = "".join(map(chr, range(LAST + 1)))
     return CharSet.from_ranges((match.start(), match.end() - 1) for match in re.finditer(f"{escape}+", text))
-
-
-@cache
-def ecma_space() -> CharSet:
-    """What `\\s` matches in ECMA-262: white space and line ends."""
-    spaces = category("Zs")
-    assert spaces is not None
-    return spaces | CharSet.of("\t\n\v\f\r\u2028\u2029\ufeff")
 
 
 @cache
