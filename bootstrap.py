@@ -1,7 +1,7 @@
 """One command to run Maskscope, one to test it, with nothing installed but Python:
 
     python3 bootstrap.py run      set up, get the model ready, serve on localhost
-    python3 bootstrap.py test     set up, run the tests (further arguments go to pytest)
+    python3 bootstrap.py test     set up, run all tests (or pytest with the arguments given)
 
 Everything is installed into `.venv` beside this file. A stamp in there says what was installed; while it is right, a
 start installs nothing. This file uses the standard library only, and no syntax that an old Python could not read far
@@ -19,6 +19,9 @@ from pathlib import Path
 OLDEST = (3, 11)
 ROOT = Path(__file__).resolve().parent
 RUN, TEST = "requirements.txt", "requirements-dev.txt"
+SIDE_BY_SIDE = ["-n", "logical", "--maxprocesses", "4", "--dist", "worksteal", "-m", "not browser"]
+PARTS = [SIDE_BY_SIDE, ["-m", "browser"]]
+"""All tests: what needs no browser on several cores, then the browser's, whose server and Chromium want them all."""
 UNFINISHED = ".maskscope-installing"
 
 
@@ -47,7 +50,7 @@ def parse(arguments: list) -> tuple:
     commands = parser.add_subparsers(dest="command", metavar="{run,test}", required=True)
     run = commands.add_parser("run", help="set up and start the app", allow_abbrev=False)
     run.add_argument("--port", type=port_number, default=8501, help="where to serve on localhost (default: 8501)")
-    commands.add_parser("test", help="set up and run the tests; further arguments go to pytest", allow_abbrev=False)
+    commands.add_parser("test", help="set up and run all tests, or pytest with the arguments given", allow_abbrev=False)
     options, rest = parser.parse_known_args(arguments)
     if rest and options.command == "run":
         parser.error("run does not know " + " ".join(rest))
@@ -72,7 +75,13 @@ def serve(port: int) -> int:
 def test(arguments: list) -> int:
     python = install(ROOT / ".venv", TEST)
     get_model(python)
-    return become([str(python), "-m", "pytest", *(argument for argument in arguments if argument != "--")])
+    pytest = [str(python), "-m", "pytest"]
+    given = [argument for argument in arguments if argument != "--"]
+    if given:
+        return become([*pytest, *given])
+    go_home()
+    statuses = [subprocess.call([*pytest, *part]) for part in PARTS]
+    return next((status for status in statuses if status), 0)
 
 
 def check_python(version: tuple) -> None:
@@ -171,12 +180,17 @@ def get_model(python: Path) -> bool:
     return status == 0
 
 
-def become(command: list) -> int:
-    """Go on as `command`, in the project's folder, so that signals reach it and nothing else."""
+def go_home() -> None:
+    """Into the project's folder; a model named by a path stays the one meant from where the command was given."""
     named = os.environ.get("MASKSCOPE_MODEL", "")
     if named and Path(named).exists():
-        os.environ["MASKSCOPE_MODEL"] = str(Path(named).resolve())  # was meant from where the command was given
+        os.environ["MASKSCOPE_MODEL"] = str(Path(named).resolve())
     os.chdir(ROOT)
+
+
+def become(command: list) -> int:
+    """Go on as `command`, in the project's folder, so that signals reach it and nothing else."""
+    go_home()
     if os.name == "posix":
         sys.stdout.flush()
         os.execv(command[0], command)

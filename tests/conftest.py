@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when torch is imported: the workers share the cores
+
 from engine.model import ModelError, load_model
 
 if TYPE_CHECKING:

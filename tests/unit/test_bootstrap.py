@@ -167,6 +167,20 @@ def test_arguments_go_to_pytest(installed: Installed, bootstrap: ModuleType, mon
     ]
 
 
+@pytest.mark.parametrize(("statuses", "status"), [([0, 0], 0), ([1, 0], 1), ([0, 2], 2), ([-9, 1], -9)])
+def test_all_tests_run_in_two_parts(
+    bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, statuses: list[int], status: int
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.chdir(ROOT)  # and back at the end
+    monkeypatch.setattr(bootstrap, "install", lambda venv, requirements: Path("python"))
+    monkeypatch.setattr(bootstrap, "get_model", lambda python: True)
+    monkeypatch.setattr(subprocess, "call", lambda command: commands.append(command) or statuses[len(commands) - 1])
+    assert bootstrap.main(["test"]) == status
+    marked = [command[command.index("-m", 2) :] for command in commands]
+    assert marked == [["-m", "not browser"], ["-m", "browser"]]
+
+
 def test_the_app_starts_without_a_model(
     installed: Installed, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
