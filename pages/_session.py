@@ -9,7 +9,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from engine.decoding.decoder import Decoder
 from engine.decoding.errors import DecodingError, SpecError
@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # torch comes with it
 
 KEPT_CACHES = 3  # families of runs that keep their KV cache; older ones keep their records
 KEPT_RUNS = 20
+FOLLOW = 0.35  # seconds between two looks at work under way
+UNHURRIED = 4  # visitors' works that may be looked at so often
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
@@ -63,7 +65,12 @@ Work = Callable[[Callable[[], bool]], Callable[[], None] | None]
 
 
 class Worker:
-    """Work in a thread that can be cancelled; `problem` is what went wrong, in words."""
+    """Work in a thread that can be cancelled; `problem` is what went wrong, in words.
+
+    `under_way`: those of all visitors.
+    """
+
+    under_way: ClassVar[set[Worker]] = set()
 
     def __init__(self, work: Work) -> None:
         self.problem = ""
@@ -71,6 +78,7 @@ class Worker:
         self._stop = threading.Event()
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self.under_way.add(self)
         self._thread.start()
 
     @property
@@ -97,6 +105,14 @@ class Worker:
         except Exception:
             logging.getLogger(__name__).exception("A run failed")
             self.problem = "The run failed; the server's log says why."
+        finally:
+            self.under_way.discard(self)
+
+
+def follow_every() -> float:
+    """Seconds between two looks at work under way. A look draws the page anew, which takes the time of a token: the
+    more is under way in the room, the rarer."""
+    return FOLLOW * max(1.0, len(Worker.under_way) / UNHURRIED)
 
 
 _EXPECTED = (DecodingError, SpecError, ConstraintError, ModelError)

@@ -9,11 +9,11 @@ from engine.examples import EXAMPLES
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link, _settings
 from pages._model import loading
-from pages._session import Visit
+from pages._session import Visit, follow_every
 from pages._viewer import heading, masks, viewer
 from visualizations.notice import notice
 
-FOLLOW = 0.35  # seconds between two looks at a worker or at the model's loading
+FOLLOW = 0.35  # seconds between two looks at the model's loading
 WITHOUT = "Recorded traces, automata and the checks of your constraint work without one."
 
 
@@ -107,10 +107,10 @@ def model_status() -> None:
         notice(f"No model: {state.problem}\n{WITHOUT}", key="no_model", kind="warning")
 
 
-def view() -> None:
-    """The run; while a worker extends it, this is drawn again and again."""
+def view(every: float | None) -> None:
+    """The run; while a worker extends it, this is drawn again `every` so many seconds."""
     visit = visit_of_session()
-    if visit.busy and visit.settle():
+    if visit.busy and (visit.settle() or (every is not None and follow_every() > 2 * every)):
         st.rerun()
     model = loading().model
     with st.container():
@@ -143,4 +143,5 @@ if visit.run is None and not visit.problem:
     start()  # an example without a recorded trace, and the model is there by now
 with st.container():
     notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
-st.fragment(view, run_every=FOLLOW if visit.busy else None, key="view")()
+every = follow_every() if visit.busy else None
+st.fragment(view, run_every=every, key="view")(every)
