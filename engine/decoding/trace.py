@@ -28,8 +28,8 @@ FINISHES: dict[str, FinishReason] = {reason: reason for reason in get_args(Finis
 
 
 def tidy(number: float) -> float:
-    """A number to nine significant digits: what a trace keeps."""
-    return float(f"{number:.9g}")
+    """A number to nine significant digits: what a trace keeps. Zeros, as masked tokens have, are one object."""
+    return float(f"{number:.9g}") if number else 0.0
 
 
 def save_trace(trace: Trace) -> bytes:
@@ -78,8 +78,15 @@ def _unpack(data: bytes) -> Any:
         raise TraceError(f"The trace unpacks to more than {MAX_UNPACKED >> 20} MiB.")
     if not unzipper.eof or unzipper.unused_data:
         raise TraceError("The trace is damaged: it is cut short or something follows it.")
+    floats: dict[str, float] = {}  # equal numbers are one object: a trace holds thousands of zeros
+    integers: dict[str, int] = {}
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(
+            text,
+            parse_constant=_no_constant,
+            parse_float=lambda digits: floats.setdefault(digits, float(digits)),
+            parse_int=lambda digits: integers.setdefault(digits, int(digits)),
+        )
     except (ValueError, RecursionError):
         raise TraceError("The trace is damaged: what it holds is not JSON.") from None
 
