@@ -11,8 +11,8 @@ from tests.browser.conftest import SIZES, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
-READY = {"step_through": ".strip .chip.current", "schema_debugger": "textarea"}
-"""What a page shows once it is there."""
+READY = {"step_through": ".st-key-start button:enabled", "schema_debugger": ".card.illegal"}
+"""What a page shows last, once the model is there."""
 
 WAIT = 60_000  # ms
 
@@ -24,7 +24,7 @@ def test_no_serious_finding(browser: Any, server: Server, path: str, scheme: str
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(f"{server.url}/{path}")
     page.locator(READY[path]).first.wait_for(timeout=WAIT)
-    page.wait_for_timeout(3000)  # the page goes on while the model loads
+    page.wait_for_timeout(500)  # until it has settled
     found = Axe().run(page).response["violations"]
     page.close()
     serious = [

@@ -126,7 +126,7 @@ def test_fits_a_phone_in_the_dark(browser: Any, server: Server, slug: str) -> No
     page.goto(f"{server.url}/{slug}")
     press(page, f"{slug}_prediction_skip")
     says(page, "What was seen")
-    page.wait_for_timeout(1000)
+    page.wait_for_timeout(300)
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     keep(page, f"lesson-phone-{slug}")
     page.close()
