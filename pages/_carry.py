@@ -19,8 +19,11 @@ if TYPE_CHECKING:
 
 
 def carry(visit: Visit, trace: Trace, model: Model | None) -> None:
-    """Draws what the run shown can be carried away as."""
-    with st.popover("Share", icon=":material/ios_share:", type="tertiary"):
+    """Draws what the run shown can be carried away as; only once it is asked for, as this is in every redraw."""
+    share = st.popover("Share", icon=":material/ios_share:", type="tertiary", key="share", on_change="rerun")
+    if not share.open:
+        return
+    with share:
         _link_to(visit, trace)
         for label, make, ending, mime, said in _files(trace, model):
             st.download_button(

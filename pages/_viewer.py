@@ -129,10 +129,18 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
                 disabled=model is None,
             )
         if run is not None and visit.step is not None:
-            with st.popover("Run until", icon=":material/pause_circle:", disabled=busy or not ahead):
-                enough = breakpoint(visit.step, _parts(run.trace))
-                if st.button("Run", key="run_until", type="primary", shortcut="B"):
-                    _work(visit, enough)
+            until = st.popover(
+                "Run until",
+                icon=":material/pause_circle:",
+                disabled=busy or not ahead,
+                key="until",
+                on_change="rerun",
+            )
+            if until.open:
+                with until:
+                    enough = breakpoint(visit.step, _parts(run.trace))
+                    if st.button("Run", key="run_until", type="primary", shortcut="B"):
+                        _work(visit, enough)
     if run is None:
         return
     if busy:
