@@ -49,17 +49,19 @@ Kind = TypeVar("Kind", bound=Term)
 class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
-    `base`: an arena that was closed; this one begins with its terms, which count as nobody's. `made`: terms by what
-    they stand for, kept by those who make them. `formless`: terms of the base that are the same in every form.
+    `base`: an arena that was closed; what it holds is as if it were this one's own, and counts as nobody's. `formless`:
+    terms of the base that are the same in every form.
     Raises `BudgetError` from any constructor once the budget's terms or seconds are used up.
     """
 
     def __init__(self, budget: Budget, base: Arena | None = None) -> None:
         self.budget = budget
         self.deadline: float | None = None
-        self._table: dict[tuple[Any, ...], Term] = base._table.copy() if base else {}
-        self._given = len(self._table)
-        self.made: dict[Hashable, Term] = base.made.copy() if base else {}
+        self._table: dict[tuple[Any, ...], Term] = {}
+        self._kept: dict[Hashable, Term] = {}
+        self._base = base._table if base else {}
+        self._base_kept = base._kept if base else {}
+        self._given = len(self._base)
         self.formless: frozenset[int] = base.formless if base else frozenset()
         self.hides_counts = False
         self.hides_owed = False
@@ -76,7 +78,16 @@ class Arena:
         self.anything = self.complement(self.empty)
 
     def __len__(self) -> int:
-        return len(self._table) - self._given
+        return len(self._table)
+
+    def recall(self, key: Hashable) -> Term | None:
+        """A term that was kept under a key that says what it stands for."""
+        return self._kept.get(key) or self._base_kept.get(key)
+
+    def keep(self, key: Hashable, term: Term) -> Term:
+        """Remember a term that was costly to make, or whose parts were."""
+        self._kept[key] = term
+        return term
 
     def close(self) -> Arena:
         """Know what follows every term, so that none changes any more and other arenas can begin with them."""
@@ -92,19 +103,19 @@ class Arena:
     def _new(self, key: tuple[Any, ...], kind: type[Kind], nullable: bool) -> Kind:
         """Enter a new term under its key; its own fields are left to the caller."""
         number = len(self._table)
-        if number - self._given >= self.budget.terms:
+        if number >= self.budget.terms:
             raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
         if number % 256 == 0:
             self.check_time()
         term = kind()
-        term.id = number
+        term.id = self._given + number
         term.nullable = nullable
         term.cached_moves = None
         self._table[key] = term
         return term
 
     def _atom(self, kind: type[Term], nullable: bool) -> Term:
-        return self._table.get((kind,)) or self._new((kind,), kind, nullable)
+        return self._table.get((kind,)) or self._base.get((kind,)) or self._new((kind,), kind, nullable)
 
     def start_clock(self, seconds: float | None = None) -> None:
         """From now on this thread has so many seconds of its own to work, those of the budget if None."""
@@ -140,7 +151,7 @@ class Arena:
         if members & (members - 1) == 0:
             return self.literal(Data([members.bit_length() - 1]))
         key = (Bytes, members)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Bytes, False)
         term.members = members
@@ -151,7 +162,7 @@ class Arena:
         if not data:
             return self.epsilon
         key = (Literal, data)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Literal, False)
         term.data = data
@@ -169,7 +180,7 @@ class Arena:
         if high - low == 1:
             return self.literal(words[low][depth:])
         key = (Words, id(words), low, high, depth)  # the list is kept in _word_lists, its hash would cost its length
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Words, len(words[low]) == depth)
         term.words, term.low, term.high, term.depth = words, low, high, depth
@@ -177,7 +188,7 @@ class Arena:
 
     def seq(self, head: Term, tail: Term) -> Term:
         """`head`, then `tail`."""
-        if (known := self._table.get((Seq, head, tail))) is not None:
+        if known := self._table.get((Seq, head, tail)) or self._base.get((Seq, head, tail)):
             return known
         if head is self.empty or tail is self.empty:
             return self.empty
@@ -237,7 +248,7 @@ class Arena:
             return self.empty
         ordered = tuple(members[key] for key in sorted(members))
         key = (Alt, ordered)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Alt, any(member.nullable for member in ordered))
         term.members = ordered
@@ -258,7 +269,7 @@ class Arena:
             most = None if high is None or body.high is None else high * body.high
             return self.repeat(body.body, low * body.low, most)
         key = (Repeat, body, low, high)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Repeat, low == 0)
         term.body, term.low, term.high = body, low, high
@@ -286,7 +297,7 @@ class Arena:
             return next(iter(members.values()))
         ordered = tuple(members[key] for key in sorted(members))
         key = (And, ordered)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, And, all(member.nullable for member in ordered))
         term.members = ordered
@@ -297,7 +308,7 @@ class Arena:
         if isinstance(body, Not):
             return body.body
         key = (Not, body)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Not, not body.nullable)
         term.body = body
@@ -312,7 +323,7 @@ class Arena:
         if isinstance(body, Alt) and body.id >= self._given:  # what is given has no owners inside: it is one piece
             return self.alt(self.tag(origin, member, label) for member in body.members)
         key = (Tag, origin, label, body)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Tag, body.nullable)
         term.origin, term.label, term.body = origin, label, body
@@ -321,7 +332,7 @@ class Arena:
     def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Term:
         """A rule with arguments."""
         key = (Call, rule, args, form)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Call, rule.nullable(args))
         term.rule, term.args, term.form, term.cached_body = rule, args, form, None
@@ -335,7 +346,7 @@ class Arena:
             return self.to_form(rule.after(self, args, text), form)
         self.captures = True
         key = (Capture, rule, args, language, text, form)
-        if (known := self._table.get(key)) is not None:
+        if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Capture, False)
         term.rule, term.args, term.language, term.text, term.form = rule, args, language, text, form

@@ -26,7 +26,7 @@ UNKNOWN = -2
 UNCERTAIN = -3
 """A mask state that cannot tell: decide from the run's own state."""
 
-FIRST_CAPACITY = 256
+FIRST_CAPACITY = 16
 
 TIME_TO_BLAME = 0.5
 """Seconds to look for who is to blame for a budget that is used up."""

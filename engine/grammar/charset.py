@@ -143,10 +143,8 @@ def _simple_folding(character: str) -> str:
 
 def utf8(arena: Arena, members: CharSet) -> Term:
     """One character of the set, as the bytes of its UTF-8 form; `arena.empty` for the empty set."""
-    known = arena.made.get((utf8, members))
-    if known is None:
-        known = arena.made[utf8, members] = _utf8(arena, members)
-    return known
+    key = (utf8, members)
+    return arena.recall(key) or arena.keep(key, _utf8(arena, members))
 
 
 # First and last code point by number of bytes, with the bits that mark the lead byte.

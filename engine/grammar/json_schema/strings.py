@@ -35,22 +35,19 @@ class JsonText:
     def one_of(self, characters: CharSet) -> Term:
         """One character of a set, in every spelling on offer."""
         key = (self.spelling, characters)
-        known = self.arena.made.get(key)
-        if known is None:
-            raw = [utf8(self.arena, characters - NEEDS_ESCAPE)]
-            escapes = self._every_escape(characters) if self.spelling == "any" else self._minimal_escapes(characters)
-            known = self.arena.made[key] = self.arena.alt([*raw, escapes])
-        return known
+        return self.arena.recall(key) or self.arena.keep(key, self._make_one_of(characters))
+
+    def _make_one_of(self, characters: CharSet) -> Term:
+        raw = utf8(self.arena, characters - NEEDS_ESCAPE)
+        escapes = self._every_escape(characters) if self.spelling == "any" else self._minimal_escapes(characters)
+        return self.arena.alt([raw, escapes])
 
     def literal(self, text: str) -> Term:
         """A fixed text, without quotes, in every spelling on offer."""
         if self.spelling == "plain" or not text:
             return self.arena.literal(spelled(text))
-        known = self.arena.made.get((JsonText, text))
-        if known is None:
-            known = self.arena.concat([self._one(character) for character in text])
-            self.arena.made[JsonText, text] = known
-        return known
+        key = (JsonText, text)
+        return self.arena.recall(key) or self.arena.keep(key, self.arena.concat([*map(self._one, text)]))
 
     def literals(self, texts: Iterable[str]) -> Term:
         """One of several texts, without quotes."""
@@ -74,10 +71,7 @@ class JsonText:
 
     def _one(self, character: str) -> Term:
         key = (self.spelling, character)
-        known = self.arena.made.get(key)
-        if known is None:
-            known = self.arena.made[key] = self._make_one(character)
-        return known
+        return self.arena.recall(key) or self.arena.keep(key, self._make_one(character))
 
     def _make_one(self, character: str) -> Term:
         if 0xD800 <= ord(character) <= 0xDFFF:  # lone, in a constant: only an escape can write it
