@@ -91,43 +91,43 @@ class Liveness:
     def alive(self, term: Term) -> bool:
         """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
         known = self._alive.get(term.id)
-        if known is None and self._is_sure(term):
+        if known is None and self.shows(term):
             known = self._alive[term.id] = True
         if known is None and isinstance(term, Seq):
             known = self._all_alive(term)
         if known is None:
-            known = self._least(term, self._alive, self._is_alive, False, lambda call: self._is_sure(call) or None)
+            known = self._least(term, self._alive, self._is_alive, False, lambda call: self.shows(call) or None)
         return known
 
-    def _is_sure(self, term: Term) -> bool:
+    def shows(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
         passed = []
         while not self._alive.get(term.id):
             passed.append(term.id)
             if not isinstance(term, Seq):
-                if not self._is_sure_part(term):
+                if not self._shows_part(term):
                     return False
                 break
-            if not self._is_sure(term.head):
+            if not self.shows(term.head):
                 return False
             term = term.tail
         self._alive.update((part, True) for part in passed)
         return True
 
-    def _is_sure_part(self, term: Term) -> bool:
+    def _shows_part(self, term: Term) -> bool:
         if term.nullable:
             return True
         if isinstance(term, Tag):
-            return self._is_sure(term.body)
+            return self.shows(term.body)
         if isinstance(term, Call):
             return self._prints and term.rule.sure
         if isinstance(term, Alt):
-            return any(map(self._is_sure, term.members))
+            return any(map(self.shows, term.members))
         if isinstance(term, Literal):
             return self._spelt(term.data)
         if isinstance(term, Bytes):
             return bool(term.members & self.alphabet)
-        return isinstance(term, Repeat) and self._is_sure(term.body)
+        return isinstance(term, Repeat) and self.shows(term.body)
 
     def _all_alive(self, term: Seq) -> bool:
         """Part by part from the end, so that what remains of the values around is decided once, however deep."""

@@ -14,7 +14,6 @@ from engine.grammar.json_schema import source
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.json_schema.conjunction import conjunction
 from engine.grammar.json_schema.document import Document
-from engine.grammar.json_schema.glance import Glance
 from engine.grammar.json_schema.lexicon import arena_for
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.values import Values
@@ -25,7 +24,8 @@ DRAFT_7 = "http://json-schema.org/draft-07/schema#"
 
 def glance(schema: Any, **options: Any) -> bool:
     document = Document(source.from_python(schema, Budget()), Options(**options))
-    return Glance(document).admits(document.root)
+    values = Values(document, document.options, arena_for(document.options, Budget()))
+    return values.glance.admits(document.root)
 
 
 def shortest(schema: Any) -> Any:
@@ -51,6 +51,7 @@ def shortest(schema: Any) -> Any:
         {"type": "object", "dependentRequired": {"a": ["b"]}, "required": ["c"]},
         {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": []},
         {"type": "string", "format": "date-time"},
+        {"type": "string", "pattern": "^[a-zé]+$"},
     ],
 )
 def test_admitted(schema: Any) -> None:
@@ -87,7 +88,9 @@ def test_what_nothing_satisfies_is_not_admitted(schema: Any) -> None:
     assert found.value.unsatisfiable
 
 
-@pytest.mark.parametrize("schema", [{"const": "é"}, {"type": "object", "required": ["é"]}])
+@pytest.mark.parametrize(
+    "schema", [{"const": "é"}, {"type": "string", "pattern": "^é"}, {"type": "object", "required": ["é"]}]
+)
 def test_what_ascii_does_not_spell_is_not_admitted(schema: Any) -> None:
     assert not glance(schema)
     assert compile_json_schema(schema)

@@ -6,7 +6,7 @@ before a value begins there. What the keywords do not show is left to `Liveness`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +32,6 @@ _OTHER_VALUES = frozenset(("anyOf", "oneOf", "allOf", "$ref", "$dynamicRef", "en
 """Keywords that are not looked at beside others."""
 
 _UNSEEN = {
-    "string": frozenset(("pattern",)),
     "array": frozenset(("contains", "unevaluatedItems")),
     "object": frozenset(("propertyNames", "dependentSchemas", "unevaluatedProperties")),
 }
@@ -46,8 +45,10 @@ class Glance:
     made.
     """
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, matched: Callable[[str], bool]) -> None:
+        """`matched` says of a pattern whether printable ASCII surely matches it."""
         self._document = document
+        self._matched = matched
         self._is_far = any(map(_may_be_refused, document.reachable))
         self._known: dict[Subschema, bool] = {}
 
@@ -89,15 +90,23 @@ class Glance:
         if not _UNSEEN.get(kind, frozenset()).isdisjoint(schema.value):  # type: ignore[arg-type]
             return False
         if kind == "string":
-            length = schema.has("minLength") or schema.has("maxLength")
-            if schema.has("format") and self._document.enforces_format(schema.get("format")):
-                return not length
-            return not length or schema.get("minLength", 0) <= schema.get("maxLength", schema.get("minLength", 0))
+            return self._admits_string(schema)
         if kind in ("number", "integer"):
             return _admits_number(schema)
         if kind == "array":
             return self._admits_array(schema, depth)
         return kind != "object" or self._admits_object(schema, depth)
+
+    def _admits_string(self, schema: Subschema) -> bool:
+        """Whether one of pattern, format and length is all that is said, and can be met."""
+        length = schema.has("minLength") or schema.has("maxLength")
+        shaped = schema.has("format") and self._document.enforces_format(schema.get("format"))
+        if length + shaped + schema.has("pattern") > 1:
+            return False
+        if schema.has("pattern"):
+            return self._matched(schema.get("pattern"))
+        low = schema.get("minLength", 0)
+        return bool(low <= schema.get("maxLength", low))
 
     def _admits_array(self, schema: Subschema, depth: int) -> bool:
         low = int(schema.get("minItems", 0))

@@ -13,6 +13,11 @@ from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.numbers.text import NumberText
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.strings import JsonText
+from engine.grammar.regex.ast import Chars, walk
+from engine.grammar.regex.ecma import parse_ecma
+
+CLASSES = (".", r"\d", r"\w", r"\s", r"\S", "[a-z]", "[A-Z]", "[a-zA-Z]", "[a-zA-Z0-9]", "[a-z0-9]", "[a-zA-Z0-9_-]")
+"""Classes of characters that patterns are made of everywhere."""
 
 
 def arena_for(options: Options, budget: Budget) -> Arena:
@@ -28,4 +33,8 @@ def _lexicon(options: Options) -> Arena:
     for code in range(0x20, 0x7F):
         text.literal(chr(code))
     numbers.number()
+    for name in CLASSES:
+        for part in walk(parse_ecma(name)):
+            if isinstance(part, Chars):
+                text.one_of(part.members)
     return arena.close()

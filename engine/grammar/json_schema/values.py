@@ -14,7 +14,7 @@ from typing import Any
 
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
-from engine.automaton.terms import Captured, Term
+from engine.automaton.terms import PRINTABLE, Captured, Term, members_of
 from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.json_schema.arrays import array_term, normal
 from engine.grammar.json_schema.branch import Branch
@@ -102,7 +102,7 @@ class Values:
     def __init__(self, document: Document, options: Options, arena: Arena) -> None:
         self.document = document
         self.options = options
-        self.glance = Glance(document)
+        self.glance = Glance(document, self._is_matched)
         self.arena = arena
         self.liveness = Liveness(arena)
         self.branches = Branches(document, Simplifier(self._disjoint, self.string_satisfies), arena.check_time)
@@ -344,6 +344,14 @@ class Values:
             for pattern, place in places.items():
                 if pattern not in self._patterns:
                     self._patterns[pattern] = self._lowered(pattern, place)
+
+    def _is_matched(self, pattern: str) -> bool:
+        """Whether printable ASCII matches a pattern, as far as its term shows."""
+        return self._printable.shows(self._patterns[pattern])
+
+    @cached_property
+    def _printable(self) -> Liveness:
+        return Liveness(self.arena, members_of(PRINTABLE))
 
     def _lowered(self, pattern: str, place: str) -> Term:
         try:

@@ -44,7 +44,7 @@ def lower(node: Node, arena: Arena, encode: Encode, *, search: bool, tagged: boo
     Raises `ConstraintError` for a condition that is not supported where it stands, `BudgetError` if it grows too large.
     """
     if search:
-        node = Concat((ANY_TEXT, _trimmed(_trimmed(node, first=True), first=False), ANY_TEXT))
+        node = _anywhere(node)
     try:
         lowering = _Lowering(node, arena, encode, owners(node) if tagged else {})
         return lowering.lower(node, Finish(arena.epsilon), 0, True)
@@ -328,6 +328,23 @@ class _Lowering:
         """Any character that occurs in the pattern."""
         sets = (node.members for node in walk(self._pattern) if isinstance(node, Chars))
         return self._encode(CharSet.from_ranges(one for members in sets for one in members.ranges))
+
+
+def _anywhere(node: Node) -> Node:
+    """The node of all texts in which the pattern matches; the usual `^` and `$` only say where any text may stand."""
+    if isinstance(node, Alternate) and _has_conditions(node):
+        return replace(node, options=tuple(map(_anywhere, node.options)))
+    node = _trimmed(_trimmed(node, first=True), first=False)
+    parts = node.parts if isinstance(node, Concat) else (node,)
+    begins, ends = bool(parts) and isinstance(parts[0], Start), bool(parts) and isinstance(parts[-1], End)
+    inside = parts[begins : len(parts) - ends]
+    if any(map(_has_conditions, inside)):
+        return Concat((ANY_TEXT, node, ANY_TEXT))
+    return Concat((*(() if begins else (ANY_TEXT,)), *inside, *(() if ends else (ANY_TEXT,))))
+
+
+def _has_conditions(node: Node) -> bool:
+    return any(isinstance(part, (Start, End, Look)) for part in walk(node))
 
 
 def _trimmed(node: Node, *, first: bool) -> Node:
