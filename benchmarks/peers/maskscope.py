@@ -30,6 +30,7 @@ class Maskscope:
 
     def forget(self) -> None:
         gc.collect()
+        gc.freeze()  # as `load_model` does: a collection does not sweep what stays through the processor's caches
 
 
 class _Matcher:
