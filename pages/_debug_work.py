@@ -15,7 +15,7 @@ PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
 WAIT = 0.1  # seconds between two looks for a turn
 LOOK = 0.5  # seconds between two looks at a question under way
 
-QUICK = threading.BoundedSemaphore(4)
+QUICK = threading.BoundedSemaphore(2)
 LONG = threading.BoundedSemaphore(2)
 """How many questions of all visitors are worked on at once: those that take a moment, and those that take minutes."""
 
