@@ -16,8 +16,17 @@ BUDGET = Budget(seconds=3.0, terms=500_000)
 """What one visitor's source may cost: less than the engine's own limit, as others wait meanwhile. Of 1,000
 real schemas the slowest that compiles takes half a second and 7,000 terms."""
 
-_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64)
-_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32)
+HEAVIEST = 1_500_000
+"""Terms of all constraints that are kept: about 250 bytes each."""
+
+
+def _terms(found: Constraint | Masker | ConstraintError) -> int:
+    constraint = found.constraint if isinstance(found, Masker) else found
+    return 0 if isinstance(constraint, ConstraintError) else len(constraint.automaton.arena)
+
+
+_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64, _terms, HEAVIEST)
+_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32, _terms, HEAVIEST)
 _places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(64)
 _located: Once[ConstraintSource, Located] = Once(64)
 

@@ -24,10 +24,12 @@ class _Entry(Generic[V]):
 
 
 class Once(Generic[K, V]):
-    """The `most` values used last, by key."""
+    """The `most` values used last, by key; of these as many as weigh `heaviest` together, but always the last one."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, weigh: Callable[[V], int] | None = None, heaviest: int = 0) -> None:
         self._most = most
+        self._weigh = weigh
+        self._heaviest = heaviest
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -42,7 +44,19 @@ class Once(Generic[K, V]):
             with entry.making:
                 if not entry.made:
                     entry.value, entry.made = make(), True
+            self._lighten()
         return entry.value  # type: ignore[return-value]
+
+    def _lighten(self) -> None:
+        """Forget the values used longest ago while all together weigh too much. They may have grown since made."""
+        if self._weigh is None:
+            return
+        with self._lock:
+            total = 0
+            for key, entry in reversed(list(self._entries.items())):
+                total += self._weigh(entry.value) if entry.made else 0  # type: ignore[arg-type]
+                if total > self._heaviest and key != next(reversed(self._entries)):
+                    del self._entries[key]
 
     def held(self, key: K) -> V | None:
         """The value of `key` if it is there."""

@@ -54,3 +54,12 @@ def test_what_fails_is_not_kept() -> None:
     assert kept.get("a", lambda: 1) == 1
     kept.clear()
     assert kept.get("a", lambda: 2) == 2
+
+
+def test_heavy_values_go_before_there_are_many() -> None:
+    kept: Once[str, str] = Once(10, len, 6)
+    for value in ("aaaa", "b", "cccc"):
+        kept.get(value[0], lambda value=value: value)
+    assert [kept.held(key) for key in "abc"] == [None, "b", "cccc"]
+    kept.get("d", lambda: "d" * 100)
+    assert [kept.held(key) for key in "bcd"] == [None, None, "d" * 100]
