@@ -20,13 +20,14 @@ HEAVIEST = 1_500_000
 """Terms of all constraints that are kept: about 250 bytes each."""
 
 
-def _terms(found: Constraint | Masker | ConstraintError) -> int:
+def terms_of(found: Constraint | Masker | ConstraintError) -> int:
+    """The size of what was compiled."""
     constraint = found.constraint if isinstance(found, Masker) else found
     return 0 if isinstance(constraint, ConstraintError) else len(constraint.automaton.arena)
 
 
-_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64, _terms, HEAVIEST)
-_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32, _terms, HEAVIEST)
+_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64, terms_of, HEAVIEST)
+_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32, terms_of, HEAVIEST)
 _places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(64)
 _located: Once[ConstraintSource, Located] = Once(64)
 

@@ -20,7 +20,8 @@ from engine.findings import Finding
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.json_schema.source import escape
 from engine.grammar.requests.providers import PROVIDERS
-from pages._constraints import compiled, said
+from pages._constraints import HEAVIEST, compiled, said, terms_of
+from pages._once import Once
 from visualizations.findings import Group, findings_list, selected_finding
 from visualizations.notice import notice
 
@@ -62,11 +63,20 @@ def key_of(source: ConstraintSource) -> Key:
     return (source.kind, source.text, source.options, source.after, source.free_after)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _examined(
-    key: Key, digest: str, providers: tuple[str, ...], _source: ConstraintSource, _vocabulary: Vocabulary | None
-) -> Examined:
-    constraint = compiled(_source)
+_kept: Once[tuple[Key, str, tuple[str, ...]], Examined] = Once(
+    64, lambda found: 0 if found.constraint is None else terms_of(found.constraint), HEAVIEST
+)
+
+
+def examined(source: ConstraintSource, vocabulary: Vocabulary | None, providers: Sequence[str] = ()) -> Examined:
+    """The report, computed once for all visitors. Takes seconds for a monster; for a thread."""
+    digest = vocabulary.digest if vocabulary is not None else ""
+    names = tuple(providers)
+    return _kept.get((key_of(source), digest, names), lambda: _examined(source, vocabulary, names))
+
+
+def _examined(source: ConstraintSource, vocabulary: Vocabulary | None, providers: tuple[str, ...]) -> Examined:
+    constraint = compiled(source)
     if isinstance(constraint, ConstraintError):
         return Examined(None, (Group("Refused", (_refusal(constraint),)),))
     report = constraint.report
@@ -76,16 +86,10 @@ def _examined(
         Group("Not enforced", [_unenforced(u.pointer, u.keyword, u.reason) for u in report.not_enforced]),
         Group("Parts that nothing satisfies", _unsatisfiable(constraint)),
         Group("What the provider does otherwise", report.findings),
-        Group("Worth a look", _lint(constraint, providers, _vocabulary), "The lint has nothing to say."),
+        Group("Worth a look", _lint(constraint, providers, vocabulary), "The lint has nothing to say."),
         Group("Notes", [Finding(report.found_at, "info", "", note) for note in report.notes]),
     )
     return Examined(constraint, groups, sizes, left_out)
-
-
-def examined(source: ConstraintSource, vocabulary: Vocabulary | None, providers: Sequence[str] = ()) -> Examined:
-    """The report, computed once for all visitors. Takes seconds for a monster; for a thread."""
-    digest = vocabulary.digest if vocabulary is not None else ""
-    return _examined(key_of(source), digest, tuple(providers), source, vocabulary)
 
 
 def _refusal(error: ConstraintError) -> Finding:
