@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -12,6 +13,7 @@ import pytest
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from engine.examples import example
+from pages._link import PARAMETER, pack
 from tests.browser.conftest import ARTEFACTS, SIZES, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -197,9 +199,9 @@ def test_no_message_refers_to_one_that_a_fast_visitor_may_have_dropped(browser: 
     assert "ref_hash" not in received
 
 
-def test_a_run_is_cancelled_in_the_browser(page: Any) -> None:
-    ready(page)
-    press(page, "start")
+def test_a_run_is_cancelled_in_the_browser(page: Any, server: Server) -> None:
+    spec = replace(example("A tree without end").spec(), prompt="A folder that no other visitor has asked for.")
+    page.goto(f"{server.url}/step_through?{PARAMETER}={pack(spec, 0)}")  # a run that is known is at its end at once
     badge(page, "Live").wait_for(timeout=WAIT)
     press(page, "to_end")
     press(page, "cancel")
