@@ -33,7 +33,7 @@ TIMEOUT = 20.0
 START = 180.0
 """Seconds an engine may take to get ready for a vocabulary."""
 
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "RAYON_NUM_THREADS", "NUMBA_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
 @dataclass
