@@ -1,6 +1,6 @@
 """What masks cost on real schemas, beside the other engines, in one run.
 
-    python -m benchmarks.masks [--schemas 300] [--engines maskscope,llguidance] [--vocabulary tekken]
+    python -m benchmarks.masks [--schemas 300] [--engines maskscope,llguidance]
 
 Every engine sits in a process of its own with one thread and gets the same random sample of MaskBench schemas with the
 same tokens of their instances. A first pass is cold: every cache that a schema has filled is emptied before the next. A
@@ -26,8 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.worker import ENGINES
-from benchmarks.tokenizers import TOKENIZERS, load
+from benchmarks.peers.worker import ENGINES, bundled_tokenizer
 
 TIMEOUT = 20.0
 START = 180.0
@@ -44,19 +43,20 @@ class Figures:
     masks: list[float] = field(default_factory=list)
     advances: list[float] = field(default_factory=list)
     refused: int = 0
+    failed: int = 0
     timeouts: int = 0
     wrong: int = 0
     peak: float = 0.0
+    totals: dict[str, float] = field(default_factory=dict)
+    """By schema; of those that the engine took."""
 
-    @property
-    def total(self) -> float:
-        return sum(self.first) + sum(self.masks) + sum(self.advances)
-
-    def add(self, reply: dict[str, Any]) -> None:
+    def add(self, schema: str, reply: dict[str, Any]) -> None:
         self.peak = max(self.peak, reply["peak"])
-        if reply["refused"]:
-            self.refused += 1
+        self.refused += reply["end"] == "refused"
+        self.failed += reply["end"] == "failed"
+        if reply["end"] != "done":
             return
+        self.totals[schema] = reply["first"] + sum(reply["masks"]) + sum(reply["advances"])
         self.first.append(reply["first"])
         self.masks += reply["masks"]
         self.advances += reply["advances"]
@@ -66,8 +66,8 @@ class Figures:
 class Process:
     """An engine in a process of its own, started again where a schema was too much for it."""
 
-    def __init__(self, engine: str, vocabulary: str) -> None:
-        self._command = [sys.executable, "-m", "benchmarks.peers.worker", engine, vocabulary]
+    def __init__(self, engine: str) -> None:
+        self._command = [sys.executable, "-m", "benchmarks.peers.worker", engine]
         self._start()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -90,7 +90,7 @@ class Process:
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ONE_THREAD}
         )
         if self._line(START) is None:
-            raise SystemExit(f"{self._command[-2]} did not start")
+            raise SystemExit(f"{self._command[-1]} did not start")
 
     def _line(self, seconds: float) -> dict[str, Any] | None:
         assert self._worker.stdout is not None
@@ -120,9 +120,9 @@ def requests(rows: list[dict[str, Any]], tokenizer: Any) -> Iterator[dict[str, A
         yield {"id": row["id"], "schema": json.dumps(row["schema"], ensure_ascii=False), "texts": texts}
 
 
-def measure(engine: str, vocabulary: str, asked: list[dict[str, Any]]) -> tuple[Figures, Figures]:
+def measure(engine: str, asked: list[dict[str, Any]]) -> tuple[Figures, Figures]:
     """The cold and the warm pass."""
-    process = Process(engine, vocabulary)
+    process = Process(engine)
     passes = Figures(), Figures()
     for figures, cold in zip(passes, (True, False), strict=True):
         for request in asked:
@@ -130,7 +130,7 @@ def measure(engine: str, vocabulary: str, asked: list[dict[str, Any]]) -> tuple[
             if reply is None:
                 figures.timeouts += 1
             else:
-                figures.add(reply)
+                figures.add(request["id"], reply)
     process.close()
     return passes
 
@@ -143,44 +143,47 @@ def percentiles(seconds: list[float], scale: float) -> str:
     return " ".join(f"{value:9.3f}" for value in found)
 
 
-def report(name: str, figures: Figures, tokens: int) -> None:
+def report(name: str, figures: Figures) -> None:
     each = [mask + advance for mask, advance in zip(figures.masks, figures.advances, strict=True)]
     slowest = 1000 * np.percentile(figures.masks, 99.9) if figures.masks else 0.0
     most = 1000 * max(figures.masks, default=0.0)
     print(
         f"{name:20} first mask ms {percentiles(figures.first, 1e3)}   token us {percentiles(each, 1e6)}   "
-        f"mask p99.9 {slowest:7.2f} max {most:8.2f} ms   total {figures.total:8.2f} s   "
-        f"tokens {len(figures.masks):6}  refused {figures.refused:3}  timeouts {figures.timeouts:3}  "
+        f"mask p99.9 {slowest:7.2f} max {most:8.2f} ms   total {sum(figures.totals.values()):8.2f} s   "
+        f"tokens {len(figures.masks):6}  refused {figures.refused:3}  "
+        f"failed {figures.failed:3}  timeouts {figures.timeouts:3}  "
         f"wrong {figures.wrong:4}  peak {figures.peak:6.0f} MB",
         flush=True,
     )
+
+
+def compare(engine: str, ours: tuple[Figures, Figures], theirs: tuple[Figures, Figures]) -> None:
+    """The ratio of the total times, over the schemas that both take."""
+    for name, mine, peer in zip(("cold", "warm"), ours, theirs, strict=True):
+        both = mine.totals.keys() & peer.totals.keys()
+        ratio = sum(mine.totals[schema] for schema in both) / sum(peer.totals[schema] for schema in both)
+        print(f"maskscope / {engine}, {name}: {ratio:.2f} over {len(both)} schemas")
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Masks on real schemas, beside the other engines.")
     parser.add_argument("--schemas", type=int, default=300)
     parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--vocabulary", choices=TOKENIZERS, default="bundled")
     options = parser.parse_args(arguments)
-    tokenizer = load(options.vocabulary)
+    tokenizer = bundled_tokenizer()
     asked = list(requests(sample(options.schemas), tokenizer))
     tokens = sum(len(text["ids"]) for request in asked for text in request["texts"])
-    print(
-        f"{len(asked)} schemas, {tokens} tokens, vocabulary {options.vocabulary} ({len(tokenizer)}); p50 p90 p99 mean"
-    )
-    totals: dict[str, tuple[float, float]] = {}
+    print(f"{len(asked)} schemas, {tokens} tokens, a vocabulary of {len(tokenizer)}; figures are p50 p90 p99 mean")
+    passes: dict[str, tuple[Figures, Figures]] = {}
     for engine in options.engines.split(","):
         if not ENGINES[engine].installed():
             print(f"{engine}: not installed")
             continue
-        cold, warm = measure(engine, options.vocabulary, asked)
-        report(f"{engine} cold", cold, tokens)
-        report(f"{engine} warm", warm, tokens)
-        totals[engine] = cold.total, warm.total
-    for engine, (cold_total, warm_total) in totals.items():
-        if engine != "maskscope" and "maskscope" in totals:
-            ours = totals["maskscope"]
-            print(f"maskscope / {engine}: cold {ours[0] / cold_total:.2f}, warm {ours[1] / warm_total:.2f}")
+        passes[engine] = measure(engine, asked)
+        for name, figures in zip(("cold", "warm"), passes[engine], strict=True):
+            report(f"{engine} {name}", figures)
+    for engine in passes.keys() - {"maskscope"} if "maskscope" in passes else ():
+        compare(engine, passes["maskscope"], passes[engine])
     return 0
 
 

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
-from benchmarks.tokenizers import load
+from engine.model.bundled import bundled_model
 from engine.vocabulary import Vocabulary
 
 from .base import Engine, Refused
@@ -26,6 +26,13 @@ class Peer:
 
     def installed(self) -> bool:
         return find_spec(self.module) is not None
+
+
+def bundled_tokenizer() -> Any:
+    """The bundled model's: byte-level BPE, 49,152 tokens."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(bundled_model(lambda text, part: None), local_files_only=True)
 
 
 def maskscope(tokenizer: Any, vocabulary: Vocabulary) -> Engine:
@@ -76,7 +83,7 @@ def measure(engine: Engine, schema: str, texts: list[dict[str, Any]]) -> dict[st
         compiled = engine.compile(schema)
         engine.matcher(compiled).mask()
     except Refused:
-        return {"refused": True, "peak": peak()}
+        return {"end": "refused", "peak": peak()}
     first = perf_counter() - started
     masks: list[float] = []
     advances: list[float] = []
@@ -84,7 +91,7 @@ def measure(engine: Engine, schema: str, texts: list[dict[str, Any]]) -> dict[st
     for text in texts:
         verdict = follow(engine.matcher(compiled), text["ids"], masks, advances)
         wrong += verdict != text["valid"]
-    return {"refused": False, "first": first, "masks": masks, "advances": advances, "wrong": wrong, "peak": peak()}
+    return {"end": "done", "first": first, "masks": masks, "advances": advances, "wrong": wrong, "peak": peak()}
 
 
 def follow(matcher: Any, ids: list[int], masks: list[float], advances: list[float]) -> bool:
@@ -107,8 +114,8 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def main(name: str, vocabulary_name: str) -> None:
-    tokenizer = load(vocabulary_name)
+def main(name: str) -> None:
+    tokenizer = bundled_tokenizer()
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     engine = ENGINES[name].start(tokenizer, vocabulary)
     matcher = engine.matcher(engine.compile(SIMPLE))
@@ -123,7 +130,7 @@ def main(name: str, vocabulary_name: str) -> None:
             reply = measure(engine, request["schema"], request["texts"])
         except Exception as error:
             print(f"{name}, {request['id']}: {type(error).__name__}: {error}", file=sys.stderr)
-            reply = {"refused": True, "peak": peak()}
+            reply = {"end": "failed", "peak": peak()}
         print(json.dumps(reply), flush=True)
 
 

@@ -435,6 +435,7 @@ def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
     best = liveness.planned(term)
     pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
     while pending and len(found) < limit:
+        liveness.arena.check_time()
         _, _, text, rest = heappop(pending)
         if rest is None:
             found.append(text)

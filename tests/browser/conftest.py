@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,6 +63,24 @@ def browser() -> Iterator[object]:
         started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield started
         started.close()
+
+
+@pytest.fixture
+def tab(browser: Any) -> Iterator[Any]:
+    """A fresh tab at the desktop's size. Fails the test on a script error or a request that leaves the machine."""
+    width, height = SIZES["desktop"]
+    page = browser.new_page(viewport={"width": width, "height": height})
+    broken: list[str] = []
+    page.on("pageerror", lambda error: broken.append(str(error)))
+    page.on("request", lambda request: broken.append(request.url) if leaves(request.url) else None)
+    yield page
+    page.close()
+    assert not broken
+
+
+def leaves(url: str) -> bool:
+    """Whether a request goes to another machine."""
+    return not url.startswith(("http://localhost", "ws://localhost", "data:", "blob:"))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.conftest import ARTEFACTS, ROOT, SIZES, AppServer, Server
+from tests.browser.conftest import ARTEFACTS, ROOT, SIZES, AppServer, Server, leaves
 
 pytestmark = pytest.mark.browser
 
@@ -80,9 +80,6 @@ def opened(browser: Any, panel: str) -> Iterator[Any]:
     """Opens the panel with a query; fails the test on a script error or a request that leaves the machine."""
     pages: list[Any] = []
     broken: list[str] = []
-
-    def leaves(url: str) -> bool:
-        return not url.startswith(("http://localhost", "ws://localhost", "data:", "blob:"))
 
     def opener(query: dict[str, str], size: str = "desktop", scheme: str = "light", **more: Any) -> Any:
         width, height = SIZES[size]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import ARTEFACTS, SIZES, Server
+from tests.browser.conftest import ARTEFACTS, Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -19,21 +18,15 @@ EXAMPLE = "Against the model's wish"
 
 
 @pytest.fixture
-def page(browser: Any, server: Server) -> Iterator[Any]:
-    """A fresh tab on the Schema debugger, with the model there. Fails the test on a script error."""
-    width, height = SIZES["desktop"]
-    page = browser.new_page(viewport={"width": width, "height": height})
-    broken: list[str] = []
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    page.goto(server.url)
-    page.get_by_role("button", name="Debug").click()
-    page.get_by_role("menuitem", name="Schema debugger").click()
-    page.get_by_text(TAB, exact=True).click(timeout=WAIT)
-    page.locator(".st-key-fights_start button:enabled").wait_for(timeout=WAIT)
-    page.get_by_text("Report", exact=True).click()
-    yield page
-    page.close()
-    assert not broken
+def page(tab: Any, server: Server) -> Any:
+    """A fresh tab on the Schema debugger, with the model there."""
+    tab.goto(server.url)
+    tab.get_by_role("button", name="Debug").click()
+    tab.get_by_role("menuitem", name="Schema debugger").click()
+    tab.get_by_text(TAB, exact=True).click(timeout=WAIT)
+    tab.locator(".st-key-fights_start button:enabled").wait_for(timeout=WAIT)
+    tab.get_by_text("Report", exact=True).click()
+    return tab
 
 
 def test_a_newcomer_finds_the_dearest_field(page: Any) -> None:

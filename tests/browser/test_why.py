@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from tests.browser.conftest import SIZES, Server
+from tests.browser.conftest import Server
 from tests.browser.test_step_through import WAIT, badge, keep, press, ready, shows_step
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -16,19 +15,13 @@ AFTER_AGE = 12  # the step behind `"age":` in the recorded run that opens
 
 
 @pytest.fixture
-def page(browser: Any, server: Server) -> Iterator[Any]:
-    """A fresh tab, the model there. Fails the test on a script error."""
-    width, height = SIZES["desktop"]
-    page = browser.new_page(viewport={"width": width, "height": height})
-    broken: list[str] = []
-    page.on("pageerror", lambda error: broken.append(str(error)))
-    page.goto(f"{server.url}/step_through")
-    page.locator(".verdict").wait_for(timeout=WAIT)
-    ready(page)
-    page.locator(".often").wait_for(timeout=WAIT)
-    yield page
-    page.close()
-    assert not broken
+def page(tab: Any, server: Server) -> Any:
+    """A fresh tab, the model there."""
+    tab.goto(f"{server.url}/step_through")
+    tab.locator(".verdict").wait_for(timeout=WAIT)
+    ready(tab)
+    tab.locator(".often").wait_for(timeout=WAIT)
+    return tab
 
 
 def verdict(page: Any, token: str, said: str) -> None:

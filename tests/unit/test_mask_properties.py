@@ -254,3 +254,11 @@ def test_every_end_token_waits_for_the_end() -> None:
     masker = Masker(constraint, VOCABULARY)
     assert [i in masker.mask(state_after(constraint, '{"a":"x')) for i in (0, 1, 2)] == [False, False, False]
     assert [i in masker.mask(state_after(constraint, '{"a":"x"}')) for i in (0, 1, 2)] == [True, True, False]
+
+
+@pytest.mark.parametrize("whitespace", ["compact", "spaced", "any"])
+def test_no_comma_behind_the_last_member_that_fits(whitespace: Any) -> None:
+    constraint = compile_json_schema({"type": "object", "maxProperties": 1}, whitespace=whitespace)
+    masker = Masker(constraint, vocabulary_of(b'e":1,', b'e":1', b'e":1}'))
+    mask = masker.mask(state_after(constraint, '{"na'))
+    assert [257 + place in mask for place in range(3)] == [False, True, True]

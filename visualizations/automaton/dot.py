@@ -1,12 +1,11 @@
-"""A drawn graph as DOT: for Graphviz to lay out, and for a reader to take away.
-
-It is written for every redraw of every visitor, so its text is put together here and not by the package `graphviz`,
-which takes ten times as long.
-"""
+"""A drawn graph as DOT: for Graphviz to lay out, and for a reader to take away."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from functools import lru_cache
+
+import graphviz
 
 from engine.automaton.explore import DrawnEdge, DrawnGraph
 from visualizations.automaton.parts import Group, grouped
@@ -15,36 +14,53 @@ from visualizations.tokens import prose
 _LABEL = 22  # characters of an edge's label in the picture; the whole is in its details and in the text twin
 
 
+Parts = tuple["Part", ...]
+Part = tuple[str, int, tuple[int, ...], "Parts"]
+"""A `Group` as a value: its pointer, number, states, and what is inside."""
+
+
 def dot(graph: DrawnGraph) -> str:
     """`graph` as DOT without the marks of a step: two steps in one window share their text, hence their layout.
 
     States are named by their numbers, edges carry their index, clusters are named by the pointer of their part.
     """
-    lines = [
+    edges = tuple((str(edge.source), str(edge.target), short(edge)) for edge in graph.edges)
+    return _source(_parts(grouped(graph)), edges)
+
+
+@lru_cache(maxsize=512)  # asked for in every redraw of every visitor, and the same for all steps in one window
+def _source(parts: Parts, edges: tuple[tuple[str, str, str], ...]) -> str:
+    drawing = graphviz.Digraph(
         # Without newrank Graphviz ranks each cluster by itself, and then some graphs abort the whole process.
-        "graph [rankdir=LR newrank=true nodesep=0.22 ranksep=0.3]",
-        'node [shape=circle fixedsize=true width=0.42 fontsize=10 label=""]',
-        "edge [fontsize=11 fontname=Courier arrowsize=0.6]",
-        *_clusters(grouped(graph)),
-    ]
-    for index, edge in enumerate(graph.edges):  # Graphviz orders edges its own way: the id brings them back
-        lines.append(f"{edge.source} -> {edge.target} [label={_quoted(short(edge))} id={index}]")
-    return _digraph(lines)
+        graph_attr={"rankdir": "LR", "newrank": "true", "nodesep": "0.22", "ranksep": "0.3"},
+        node_attr={"shape": "circle", "fixedsize": "true", "width": "0.42", "fontsize": "10", "label": ""},
+        edge_attr={"fontsize": "11", "fontname": "Courier", "arrowsize": "0.6"},
+    )
+    _add(drawing, parts)
+    for index, (source, target, label) in enumerate(
+        edges
+    ):  # Graphviz orders edges its own way: the id brings them back
+        drawing.edge(source, target, label=graphviz.escape(label), id=str(index))
+    return str(drawing.source)
 
 
 def exported(graph: DrawnGraph) -> str:
     """`graph` as DOT that draws it anywhere as it is drawn here, marks and whole labels included."""
-    lines = ["graph [rankdir=LR]", "node [shape=circle]", "edge [fontname=monospace]"]
+    drawing = graphviz.Digraph(
+        graph_attr={"rankdir": "LR"}, node_attr={"shape": "circle"}, edge_attr={"fontname": "monospace"}
+    )
     for state in graph.states:
-        shape = "doublecircle" if state.accepting else "circle"
-        style = '"bold,filled"' if state.current else "filled" if state.on_path else "solid"
-        fill = "lightgrey" if state.current or state.on_path else "white"
-        tooltip = _quoted(prose(state.label))
-        lines.append(f"{state.id} [shape={shape} style={style} fillcolor={fill} tooltip={tooltip}]")
+        drawing.node(
+            str(state.id),
+            shape="doublecircle" if state.accepting else "circle",
+            style="bold,filled" if state.current else "filled" if state.on_path else "solid",
+            fillcolor="lightgrey" if state.current or state.on_path else "white",
+            tooltip=graphviz.escape(prose(state.label)),
+        )
     for edge in graph.edges:
         style = "bold" if edge.on_path else "dashed" if edge.allowed_now else "solid"
-        lines.append(f"{edge.source} -> {edge.target} [label={_quoted(prose(edge.label))} style={style}]")
-    return _digraph(lines)
+        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(prose(edge.label)), style=style)
+    return str(drawing.source)
 
 
 def short(edge: DrawnEdge) -> str:
@@ -63,22 +79,19 @@ def rule_name(name: str) -> str:
     return after.replace("~1", "/").replace("~0", "~")
 
 
-def _clusters(groups: Iterable[Group]) -> Iterator[str]:
-    for group in groups:
-        if group.pointer:
-            yield f"subgraph cluster_{group.number} {{"
-            yield "margin=6"
-        yield from map(str, group.states)
-        yield from _clusters(group.inner)
-        if group.pointer:
-            yield "}"
+def _parts(groups: Iterable[Group]) -> Parts:
+    return tuple((group.pointer, group.number, tuple(group.states), _parts(group.inner)) for group in groups)
 
 
-def _digraph(lines: Iterable[str]) -> str:
-    return "digraph {\n" + "".join(f"\t{line}\n" for line in lines) + "}\n"
-
-
-def _quoted(text: str) -> str:
-    """A label that is read as it stands: no escapes, no HTML."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+def _add(drawing: graphviz.Digraph, parts: Parts) -> None:
+    for pointer, number, states, inner in parts:
+        if not pointer:
+            for state in states:
+                drawing.node(str(state))
+            _add(drawing, inner)
+            continue
+        with drawing.subgraph(name=f"cluster_{number}") as box:
+            box.attr(margin="6")
+            for state in states:
+                box.node(str(state))
+            _add(box, inner)

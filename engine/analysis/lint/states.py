@@ -91,14 +91,16 @@ def _shares(subject: Subject) -> tuple[dict[str, float], dict[str, float], bool]
     start = arena.to_form(automaton.root, Form(tags=True, text=FORGOTTEN, longest=LONGEST_TOKEN))
     seen = {start}
     queue = deque([start])
-    arena.deadline = time.monotonic() + LONGEST_LOOK
+    began = time.monotonic()
     while queue:
-        if len(seen) > MOST_STATES or time.monotonic() > arena.deadline:
+        left = LONGEST_LOOK - (time.monotonic() - began)
+        if len(seen) > MOST_STATES or left <= 0:
             return states, seconds, False
         state = queue.popleft()
         before = time.perf_counter()
         try:
-            targets = [rest for _, rest in arena.moves(state) if automaton.liveness.alive(rest)]
+            with arena.in_time(left):
+                targets = [rest for _, rest in arena.moves(state) if automaton.liveness.alive(rest)]
         except BudgetError:
             return states, seconds, False
         spent = time.perf_counter() - before

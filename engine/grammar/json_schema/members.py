@@ -108,7 +108,10 @@ class MembersRule:
         following = [part for index in self._candidates(args) for part in self._member(arena, args, index)]
         following += self._undeclared(arena, args)
         # Which names are free after one that was not remembered depends on what it was.
-        next_one = arena.uncertain if UNKNOWN in args.used else arena.alt(following)
+        next_one = arena.alt(following)
+        if UNKNOWN in args.used:
+            is_full = self.plan.high is not None and args.count >= self.plan.high
+            next_one = arena.empty if is_full else arena.uncertain
         if args.started:
             comma = self._tagged(arena, arena.seq(arena.literal(b","), self.layout.after_comma))
             next_one = arena.seq(comma, next_one)
