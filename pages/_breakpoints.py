@@ -21,8 +21,15 @@ def breakpoint(here: Step, parts: Iterable[str]) -> Callable[[Step], bool]:
     of the source's parts."""
     kind = st.radio("Stop where", list(KINDS), format_func=KINDS.get, key="stop_at", persist_state="session")
     if kind == "part":
-        part = st.selectbox("Part", sorted(set(parts)), key="stop_part", placeholder="The source has no parts")
-        return lambda step: any(origin.pointer == part for origin in step.origins)
+        part = st.selectbox(
+            "Part",
+            sorted(set(parts)),
+            format_func=lambda pointer: pointer or "the root",
+            key="stop_part",
+            placeholder="The source has no parts",
+            persist_state="session",
+        )
+        return lambda step: any(part in (o.pointer, f"{o.pointer}/{o.keyword}") for o in step.origins)
     if kind == "z":
         below = st.slider("Z below", 0.0, 1.0, 0.1, 0.01, key="stop_z", persist_state="session")
         return lambda step: step.z < below
