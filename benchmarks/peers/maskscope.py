@@ -20,7 +20,7 @@ class Maskscope:
 
     def compile(self, schema: str) -> Masker:
         try:
-            constraint = compile_json_schema(schema, whitespace="any", spelling="any")
+            constraint = compile_json_schema(schema, whitespace="any")
             return Masker(constraint, self.vocabulary)
         except ConstraintError as error:
             raise Refused(str(error)) from error

@@ -64,7 +64,7 @@ class Automaton:
         """The state after one byte, DEAD if none."""
         target = int(self.table[state, byte])
         if target == UNKNOWN:
-            with self._at_work(state):
+            with self.at_work(state):
                 moves = self.arena.moves(self._terms[state], 1 << byte)
                 target = self._number(moves[0][1]) if moves else DEAD
             self.table[state, byte] = target
@@ -80,12 +80,12 @@ class Automaton:
 
     def prefixed(self, state: int, prefix: bytes) -> int:
         """The state in which `prefix` must be read before what remains in `state`."""
-        with self._at_work(state):
+        with self.at_work(state):
             return self._number(self.arena.seq(self.arena.literal(prefix), self._terms[state]))
 
     def state_of(self, term: Term) -> int:
         """The state in which `term` remains to be read, DEAD if no text is accepted from there."""
-        with self._at_work(self.start):
+        with self.at_work(self.start):
             return self._number(term)
 
     def is_accepting(self, state: int) -> bool:
@@ -94,7 +94,7 @@ class Automaton:
 
     def moves(self, state: int) -> list[tuple[int, int]]:
         """Disjoint byte sets (256-bit integers) with the live state each leads to."""
-        with self._at_work(state):
+        with self.at_work(state):
             moves = self.arena.moves(self._terms[state])
             numbered = [(members, self._number(rest)) for members, rest in moves]
         return [(members, target) for members, target in numbered if target != DEAD]
@@ -102,7 +102,7 @@ class Automaton:
     def fill_row(self, state: int) -> None:
         """Compute all 256 transitions of a mask state."""
         row = np.full(256, DEAD, dtype=np.int32)
-        with self._at_work(state):
+        with self.at_work(state):
             for members, rest in self.arena.moves(self._terms[state]):
                 row[members_of(members)] = self._number(rest)
         self.table[state] = row
@@ -110,6 +110,16 @@ class Automaton:
     def mask_state(self, state: int, longest: int) -> int:
         """The state to compute a mask from: equal for all states that no token of `longest` bytes tells apart."""
         return self._formed(state, self.arena.mask_form(longest))
+
+    def mask_term(self, state: int, longest: int) -> Term:
+        """What remains in a state, equal for all states that no token of `longest` bytes tells apart."""
+        term = self._terms[state]
+        form = self.arena.mask_form(longest)
+        known = self.arena.formed.get((term.id, id(form)))
+        if known is None:
+            with self.at_work(state):
+                known = self.arena.to_form(term, form)
+        return known
 
     def distance_state(self, state: int, longest: int) -> int:
         """The state to bound distances from: a mask state in which what counters still need is kept.
@@ -128,13 +138,13 @@ class Automaton:
 
     def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
         """Whether acceptance can be reached from here with these bytes alone."""
-        with self._at_work(state):
-            return self._liveness_of(alphabet).alive(self._terms[state])
+        with self.at_work(state):
+            return self.liveness_of(alphabet).alive(self._terms[state])
 
     def shortest(self, state: int, alphabet: frozenset[int] | None = None) -> bytes:
         """A shortest text that is accepted from here; of these bytes alone, if given (the state must be spellable)."""
-        liveness = self.liveness if alphabet is None else self._liveness_of(alphabet)
-        with self._at_work(state):
+        liveness = self.liveness if alphabet is None else self.liveness_of(alphabet)
+        with self.at_work(state):
             text = liveness.shortest(self._terms[state])
         assert text is not None, "every state is live"
         return text
@@ -144,8 +154,8 @@ class Automaton:
 
         Of equally short texts one with bytes that stand first in `alphabet`.
         """
-        with self._at_work(state):
-            text = self._liveness_of(alphabet).shortest(self._terms[state])
+        with self.at_work(state):
+            text = self.liveness_of(alphabet).shortest(self._terms[state])
         if text is None or not self.arena.captures:
             return text
         # What follows a forgotten text is read with doubt exactly where it might be ruled out.
@@ -154,10 +164,10 @@ class Automaton:
 
     def fewest_bytes(self, state: int) -> int:
         """A number of bytes below which no text is accepted from here."""
-        with self._at_work(state):
+        with self.at_work(state):
             return len(self.liveness.planned(self._terms[state]) or b"")
 
-    def _liveness_of(self, alphabet: frozenset[int] | tuple[int, ...]) -> Liveness:
+    def liveness_of(self, alphabet: frozenset[int] | tuple[int, ...]) -> Liveness:
         if alphabet not in self._by_alphabet:
             ordered = pleasant(alphabet) if isinstance(alphabet, frozenset) else alphabet
             self._by_alphabet[alphabet] = Liveness(self.arena, ordered)
@@ -170,12 +180,12 @@ class Automaton:
     def _formed(self, state: int, form: Form) -> int:
         key = (state, id(form))
         if key not in self._formed_states:
-            with self._at_work(state):
+            with self.at_work(state):
                 self._formed_states[key] = self._number(self.arena.to_form(self._terms[state], form))
         return self._formed_states[key]
 
     @contextmanager
-    def _at_work(self, state: int) -> Iterator[None]:
+    def at_work(self, state: int) -> Iterator[None]:
         """Keep to the budget; blame who speaks in the state, if nothing more exact is known."""
         try:
             with self.arena.in_time():

@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from engine.errors import ConstraintError, Origin
 from engine.masking.memory import MASK_BYTES, Memory, Walked
-from engine.masking.token_mask import Bits, TokenMask, bits_of
-from engine.masking.walk import SPELLABLE, UNSPELLABLE, Ints, allow_ended, walk
+from engine.masking.token_mask import TokenMask, bits_of
+from engine.masking.union import Union
 from engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from engine.automaton.terms import Term
     from engine.constraint import Constraint
 
 NEAREST = 8
@@ -63,11 +64,11 @@ class Masker:
         self._remembered = Memory(memory)
         self._control = bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
         self._end = bits_of(vocabulary.end_ids, vocabulary.size)
-        self._spelling = np.zeros(0, dtype=np.int8)
-        self._scratch = _Scratch.for_trie(len(vocabulary.trie), vocabulary.longest)
+        self._spelling: dict[int, bool] = {}
         with self.automaton.lock:
             if not self._spellable(self.automaton.start):
                 raise ConstraintError(_cannot_spell(self.unspellable), unsatisfiable=True)
+            self._union = Union(self.automaton, vocabulary)
 
     @cached_property
     def unspellable(self) -> frozenset[int]:
@@ -78,10 +79,11 @@ class Masker:
     def mask(self, state: int) -> TokenMask:
         """The allowed tokens in a state."""
         with self.automaton.lock:
-            key = self.automaton.mask_state(state, self.vocabulary.longest)
-            walked = self._remembered.get(key)
+            key = self.automaton.mask_term(state, self.vocabulary.longest)
+            walked = self._remembered.get(key.id)
             if walked is None:
-                walked = self._remembered.put(key, self._walk(key))
+                with self.automaton.at_work(state):
+                    walked = self._remembered.put(key.id, self._walk(key))
             return self._decide(state, walked) if walked.uncertain else walked.mask
 
     def advance(self, state: int, token_id: int) -> int | None:
@@ -201,52 +203,12 @@ class Masker:
             inner = (start, end)
         yield np.array(sorted(self.vocabulary.end_ids), dtype=np.int32)
 
-    def _walk(self, key: int) -> Walked:
-        bits = np.zeros_like(self._control)
-        uncertain: list[int] = []
-        scratch = self._scratch
-        scratch.todo[0] = (1, key, len(self.vocabulary.trie))
-        todo = min(1, len(self.vocabulary.trie) - 1)
-        while todo:
-            todo, ended, doubtful = self._walk_rows(todo, bits)
-            uncertain += scratch.uncertain[:doubtful].tolist()
-            self._allow_ended(scratch.ended[:ended], bits)
-            for state in np.unique(scratch.later[:todo, 1]).tolist():
-                self.automaton.fill_row(state)
-            scratch.swap()
+    def _walk(self, key: Term) -> Walked:
+        bits, doubtful = self._union.of(key)
         bits &= ~self._control
-        if self.automaton.is_accepting(key):
+        if key.nullable:
             bits |= self._end
-        return Walked(self._remembered.shared(bits, self.vocabulary.size), tuple(uncertain))
-
-    def _walk_rows(self, todo: int, bits: Bits) -> tuple[int, int, int]:
-        trie, scratch, table = self.vocabulary.trie, self._scratch, self.automaton.table
-        if len(self._spelling) < len(table):
-            self._spelling = np.pad(self._spelling, (0, len(table) - len(self._spelling)))
-        later, ended, uncertain = walk(
-            table,
-            self._spelling,
-            trie.byte,
-            trie.depth,
-            trie.skip,
-            trie.token_start,
-            trie.token_ids,
-            scratch.todo,
-            todo,
-            scratch.path,
-            bits,
-            scratch.later,
-            scratch.ended,
-            scratch.uncertain,
-        )
-        return int(later), int(ended), int(uncertain)
-
-    def _allow_ended(self, ended: Ints, bits: Bits) -> None:
-        """Set the bits of tokens that end in states whose spelling was not decided before."""
-        for state in np.unique(ended[:, 1]).tolist():
-            self._spellable(state)
-        trie = self.vocabulary.trie
-        allow_ended(ended, self._spelling, trie.token_start, trie.token_ids, bits)
+        return Walked(self._remembered.shared(bits, self.vocabulary.size), doubtful)
 
     def _decide(self, state: int, walked: Walked) -> TokenMask:
         """The mask of a state for which some tokens must be tried from the state itself."""
@@ -255,38 +217,16 @@ class Masker:
             return known.mask
         bits = walked.mask.bits.copy()
         for node in walked.uncertain:
-            for token_id in self.vocabulary.trie.subtree_ids(node):
-                if self.advance(state, token_id) is not None:
+            for token_id in self.vocabulary.trie.ids_below(node):
+                if token_id not in walked.mask and self.advance(state, token_id) is not None:
                     bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
         return self._remembered.put(key, Walked(self._remembered.shared(bits, self.vocabulary.size), ())).mask
 
     def _spellable(self, state: int) -> bool:
-        if state >= len(self._spelling):
-            self._spelling = np.pad(self._spelling, (0, state + 1 - len(self._spelling)))
-        if not self._spelling[state]:
-            spellable = self.automaton.spellable(state, self.vocabulary.one_byte)
-            self._spelling[state] = SPELLABLE if spellable else UNSPELLABLE
-        return bool(self._spelling[state] == SPELLABLE)
-
-
-@dataclass(slots=True)
-class _Scratch:
-    """Buffers of the walk, see there. Pages of them that no walk touches take no memory."""
-
-    todo: Ints
-    later: Ints
-    ended: Ints
-    uncertain: Ints
-    path: Ints
-
-    @classmethod
-    def for_trie(cls, nodes: int, longest: int) -> _Scratch:
-        rows, pairs, single = ((nodes, 3), (nodes, 3)), (nodes, 2), (nodes,)
-        shapes = (*rows, pairs, single, (2, longest + 1))
-        return cls(*(np.empty(shape, dtype=np.int32) for shape in shapes))
-
-    def swap(self) -> None:
-        self.todo, self.later = self.later, self.todo
+        known = self._spelling.get(state)
+        if known is None:
+            known = self._spelling[state] = self.automaton.spellable(state, self.vocabulary.one_byte)
+        return known
 
 
 def _cannot_spell(unspellable: frozenset[int]) -> str:

@@ -1,8 +1,8 @@
-"""The inner loop of a mask: walk the vocabulary's trie with the automaton's table.
+"""The inner loops of masks and distances: walks over the vocabulary's trie.
 
 The trie is stored in pre-order, so a walk is one pass over an array: a live transition goes on to the next node, a dead
 one jumps over the whole subtree (`skip`). States are remembered by depth, since a node's parent is the last node seen
-one level up. Where the table does not know a transition yet, the rest of that parent's subtree is put aside; the caller
+one level up. Where a table does not know a transition yet, the rest of that parent's subtree is put aside; the caller
 fills the missing rows and walks only what was put aside.
 """
 
@@ -13,82 +13,204 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.automaton.automaton import DEAD, UNKNOWN
+from engine.masking.openings import MOST_BARRED
 from engine.masking.token_mask import Bits
 
 Ints = NDArray[np.int32]
 
-UNDECIDED = 0
-SPELLABLE = 1
-UNSPELLABLE = 2
+ACCEPTING, SPELLED = 1, 2
+"""A lexeme's state is one in which it may end; one from which an end can be spelled with one-byte tokens."""
+
+UNOPENED = -1
+DOUBTFUL = -2
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def walk(
-    table: Ints,
-    spelling: NDArray[np.int8],
     byte: NDArray[np.uint8],
     depth: Ints,
     skip: Ints,
     token_start: Ints,
     token_ids: Ints,
-    todo: Ints,
-    todo_count: int,
+    known_rows: Ints,
+    known_kinds: NDArray[np.uint8],
+    rows: Ints,
+    kinds: NDArray[np.uint8],
+    split_of: Ints,
+    split_bits: NDArray[np.uint32],
+    split_start: Ints,
+    split_nodes: Ints,
+    opened: Ints,
+    openings: Ints,
+    literals: NDArray[np.uint8],
+    barred: Ints,
+    stack: Ints,
+    top: int,
+    visited: NDArray[np.int64],
     path: Ints,
     bits: Bits,
     later: Ints,
-    ended: Ints,
-    uncertain: Ints,
+    doubtful: Ints,
 ) -> tuple[int, int, int]:
-    """Walk the subtrees in `todo` and set the bits of the tokens that stay alive.
+    """Set the bits of the tokens that can be read from the items on the stack.
 
-    `todo` and `later`: int32 (nodes, 3), rows (first node, state of its parent, end of the parent's subtree).
-    `spelling`: int8 by state, see the constants above. `path`: scratch (2, longest token + 1).
-    Returns how many rows of three outputs were written: `later` (rows the table lacks), `ended` (node, state: tokens
-    that end in an UNDECIDED state), `uncertain` (nodes whose whole subtree needs the true state).
+    Items (int32, five columns) are of two kinds. (node, -1, 0, place, 0): the openings of a place are read in the
+    node's subtree. (node, state, end, place, sure): a lexeme's state is read from a node up to the end of its parent's
+    subtree, and the place behind the lexeme. What lacks a row or openings goes to `later`; the caller fills them and
+    calls again with these items.
+
+    `barred`: int32 (n, 2), texts in `literals`; columns 5 and 6 of an opening are the first and last of its own.
+    `opened`: int32 (places, 2), first and last row of a place in `openings`, (UNOPENED, 0) if not known, (DOUBTFUL, 0)
+    where it depends on what was captured. `openings`: int32 (n, 7), rows (state or -1, first and last byte in
+    `literals`, place behind, whether an end can be spelled from there, first and last barred text). `split_of`: int32 by state, the row of
+    `split_bits` that holds what the state allows from the root, and the nodes where it may end; -1 if there is none.
+    `visited`: a hash table of items met, 0 where free. `path`: scratch (2, longest token + 1).
+    Returns how many rows of `later` and of `doubtful` (nodes whose proper subtrees depend on what was captured) were
+    written, and whether there was room (1) or not (0).
     """
-    later_count, ended_count, uncertain_count = 0, 0, 0
+    later_count, doubtful_count = 0, 0
     states, ends = path[0], path[1]
-    for row in range(todo_count):
-        node, end = todo[row, 0], todo[row, 2]
-        states[depth[node] - 1] = todo[row, 1]
-        ends[depth[node] - 1] = end
-        while node < end:
-            level = depth[node]
-            parent = states[level - 1]
-            target = table[parent, byte[node]]
-            if target >= 0:
-                states[level] = target
-                ends[level] = skip[node]
-                if token_start[node] < token_start[node + 1]:
-                    verdict = spelling[target]
-                    if verdict == SPELLABLE:
-                        allow(node, token_start, token_ids, bits)
-                    elif verdict == UNDECIDED:
-                        ended[ended_count, 0] = node
-                        ended[ended_count, 1] = target
-                        ended_count += 1
-                node += 1
-            elif target == DEAD:
-                node = skip[node]
-            elif target == UNKNOWN:
-                later[later_count, 0] = node
-                later[later_count, 1] = parent
-                later[later_count, 2] = ends[level - 1]
+    met, shared = 0, len(known_rows)
+    room = len(stack) - len(byte) - 1
+    closed = np.empty(MOST_BARRED, dtype=np.int32)
+    while top:
+        top -= 1
+        node, resumed, end, place, sure = stack[top]
+        first, last = 0, 1
+        if resumed < 0:
+            first, last = opened[place, 0], opened[place, 1]
+            if first == UNOPENED:
+                later[later_count] = stack[top]
                 later_count += 1
-                node = ends[level - 1]
+                continue
+            if first == DOUBTFUL:
+                doubtful[doubtful_count] = node
+                doubtful_count += 1
+                continue
+        for opening in range(first, last):
+            closed_count = 0
+            if resumed >= 0:
+                state, start, behind = resumed, node, place
             else:
-                uncertain[uncertain_count] = node
-                uncertain_count += 1
-                node = skip[node]
-    return later_count, ended_count, uncertain_count
+                state, behind, sure = openings[opening, 0], openings[opening, 3], openings[opening, 4]
+                start, end = node + 1, skip[node]
+                if state < 0:
+                    at, found = node, True
+                    for letter in range(openings[opening, 1], openings[opening, 2]):
+                        at = _child(at, literals[letter], byte, skip)
+                        if at < 0:
+                            break
+                        if sure:
+                            allow(at, token_start, token_ids, bits)
+                    if at >= 0 and skip[at] > at + 1:
+                        top, met = _push(stack, top, visited, met, at, behind)
+                    continue
+                for word in range(openings[opening, 5], openings[opening, 6]):
+                    at = node
+                    for letter in range(barred[word, 0], barred[word, 1]):
+                        at = _child(at, literals[letter], byte, skip)
+                        if at < 0:
+                            break
+                    if at >= 0:
+                        closed[closed_count] = at
+                        closed_count += 1
+                if node == 0 and state < shared and split_of[state] >= 0:
+                    split_row = split_of[state]
+                    if sure:
+                        _join(bits, split_bits[split_row], closed[:closed_count], token_start, token_ids)
+                    for number in range(split_start[split_row], split_start[split_row + 1]):
+                        at = split_nodes[number]
+                        if not _is_among(at, closed, closed_count):
+                            top, met = _push(stack, top, visited, met, at, behind)
+                    continue
+            at = start
+            states[depth[start] - 1] = state
+            ends[depth[start] - 1] = end
+            while at < end:
+                level = depth[at]
+                parent = states[level - 1]
+                target = known_rows[parent, byte[at]] if parent < shared else rows[parent - shared, byte[at]]
+                if target >= 0:
+                    if closed_count and _is_among(at, closed, closed_count):
+                        at = skip[at]
+                        continue
+                    states[level] = target
+                    ends[level] = skip[at]
+                    kind = known_kinds[target] if target < shared else kinds[target - shared]
+                    if sure and kind & SPELLED:
+                        allow(at, token_start, token_ids, bits)
+                    if kind & ACCEPTING and skip[at] > at + 1:
+                        top, met = _push(stack, top, visited, met, at, behind)
+                    at += 1
+                elif target == DEAD:
+                    at = skip[at]
+                else:
+                    later[later_count, 0] = at
+                    later[later_count, 1] = parent
+                    later[later_count, 2] = ends[level - 1]
+                    later[later_count, 3] = behind
+                    later[later_count, 4] = sure
+                    later_count += 1
+                    at = ends[level - 1]
+            if top > room or later_count > room or 2 * met > len(visited):
+                return later_count, doubtful_count, 0
+    return later_count, doubtful_count, 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def allow_ended(ended: Ints, spelling: NDArray[np.int8], token_start: Ints, token_ids: Ints, bits: Bits) -> None:
-    """Set the bits of the tokens in `ended` (node, state) whose state turned out SPELLABLE."""
-    for row in range(len(ended)):
-        if spelling[ended[row, 1]] == SPELLABLE:
-            allow(ended[row, 0], token_start, token_ids, bits)
+def _child(node: int, wanted: int, byte: NDArray[np.uint8], skip: Ints) -> int:
+    """The child of a node that a byte leads to, -1 if none."""
+    at, end = node + 1, skip[node]
+    while at < end and byte[at] < wanted:
+        at = skip[at]
+    return at if at < end and byte[at] == wanted else -1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _push(stack: Ints, top: int, visited: NDArray[np.int64], met: int, node: int, place: int) -> tuple[int, int]:
+    """Put an item on the stack unless it was there before."""
+    known, met = _meet(visited, met, node, place)
+    if not known:
+        stack[top, 0] = node
+        stack[top, 1] = -1
+        stack[top, 3] = place
+        top += 1
+    return top, met
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _is_among(node: int, nodes: Ints, count: int) -> bool:
+    for place in range(count):
+        if nodes[place] == node:
+            return True
+    return False
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _join(bits: Bits, more: Bits, closed: Ints, token_start: Ints, token_ids: Ints) -> None:
+    """Set the bits of `more`, but not those of the tokens at the nodes `closed`."""
+    kept = bits.copy() if len(closed) else bits
+    for word in range(len(bits)):
+        bits[word] |= more[word]
+    for node in closed:
+        for place in range(token_start[node], token_start[node + 1]):
+            word, bit = token_ids[place] >> 5, np.uint32(1) << np.uint32(token_ids[place] & 31)
+            bits[word] = (bits[word] & ~bit) | (kept[word] & bit)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _meet(visited: NDArray[np.int64], met: int, node: int, place: int) -> tuple[bool, int]:
+    """Whether an item was met before, and how many were met then."""
+    key = ((np.int64(node) << 32) | np.int64(place)) + 1
+    size = len(visited)
+    spread = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    at = np.int64(spread >> np.uint64(32)) & (size - 1)
+    while visited[at] != 0:
+        if visited[at] == key:
+            return True, met
+        at = (at + 1) & (size - 1)
+    visited[at] = key
+    return False, met + 1
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -196,3 +318,37 @@ def fewest_tokens(
                 first[start] = node
             end = skip[node]
             node += 1
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def split(
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    token_start: Ints,
+    token_ids: Ints,
+    rows: Ints,
+    kinds: NDArray[np.uint8],
+    state: int,
+    path: Ints,
+    bits: Bits,
+    nodes: Ints,
+) -> int:
+    """Read a lexeme whose rows are all known from the root: set the bits of its tokens, and write to `nodes` where it
+    may end before the end of a token. Returns how many these are. `path`: scratch (longest token + 1,)."""
+    count = 0
+    path[0] = state
+    at = 1
+    while at < len(byte):
+        target = rows[path[depth[at] - 1], byte[at]]
+        if target < 0:
+            at = skip[at]
+            continue
+        path[depth[at]] = target
+        if kinds[target] & SPELLED:
+            allow(at, token_start, token_ids, bits)
+        if kinds[target] & ACCEPTING and skip[at] > at + 1:
+            nodes[count] = at
+            count += 1
+        at += 1
+    return count

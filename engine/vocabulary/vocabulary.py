@@ -23,7 +23,7 @@ from engine.vocabulary.spelling import (
 from engine.vocabulary.trie import Trie, build_trie
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Vocabulary:
     """The tokens of a model as bytes; immutable, compared by identity (`digest` compares content).
 
