@@ -17,7 +17,7 @@ from engine.errors import Origin
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 from tests.unit.fake_model import FakeModel
-from tests.unit.tiny_dfa import TinyConstraint, TinyDfa, word_dfa
+from tests.unit.tiny_dfa import TinyDfa, constraint_of, word_dfa
 
 END, SPECIAL, A, B, AB, C = range(6)
 VOCABULARY = Vocabulary.from_tokens(
@@ -30,7 +30,7 @@ SPEC = RunSpec("one two three", SOURCE, sampler=WARM, max_tokens=12)
 
 
 def decoder(spec: RunSpec = SPEC, automaton: TinyDfa = LOOP, model: FakeModel | None = None) -> Decoder:
-    return Decoder(model or FakeModel(VOCABULARY), spec, TinyConstraint(automaton))
+    return Decoder(model or FakeModel(VOCABULARY), spec, constraint_of(automaton))
 
 
 def finished(spec: RunSpec = SPEC, automaton: TinyDfa = LOOP) -> Trace:
@@ -232,7 +232,7 @@ def test_candidates_are_the_favourites_before_and_after_the_mask() -> None:
     tokens += [bytes([byte]) for byte in b"0123456789a"]
     vocabulary = Vocabulary.from_tokens(tokens, end_ids=[0], special_ids=[1])
     model = FakeModel(vocabulary, lambda ids: -np.arange(vocabulary.size, dtype=np.float64))
-    masker = Masker(TinyConstraint(word_dfa(*(f"a{number:03}".encode() for number in range(0, 200, 3)))), vocabulary)
+    masker = Masker(constraint_of(word_dfa(*(f"a{number:03}".encode() for number in range(0, 200, 3)))), vocabulary)
     run = Decoder(model, replace(SPEC, sampler=Sampler(temperature=50.0)), masker=masker)
     step = run.step()
     assert step is not None
@@ -273,7 +273,7 @@ def test_an_empty_mask_is_an_error() -> None:
         def mask(self, state: int):  # type: ignore[no-untyped-def]
             return replace(super().mask(state), bits=np.zeros(1, dtype=np.uint32), count=0)
 
-    run = Decoder(FakeModel(VOCABULARY), SPEC, masker=Nothing(TinyConstraint(LOOP), VOCABULARY))
+    run = Decoder(FakeModel(VOCABULARY), SPEC, masker=Nothing(constraint_of(LOOP), VOCABULARY))
     with pytest.raises(DecodingError, match=r"Step 0: no token is allowed. What remains is state 0, by 0") as caught:
         run.step()
     assert (caught.value.remains, caught.value.origins) == ("state 0", (Origin("0"),))

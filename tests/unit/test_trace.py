@@ -19,7 +19,7 @@ from engine.decoding.spec import MAX_SEED, run_id, spec_from_dict, spec_to_dict
 from engine.decoding.trace import load_trace, save_trace
 from engine.vocabulary import Vocabulary
 from tests.unit.fake_model import FakeModel
-from tests.unit.tiny_dfa import TinyConstraint, word_dfa
+from tests.unit.tiny_dfa import constraint_of, word_dfa
 
 TOKENS = [b"<end>", b"<special>", b"a", b"b", "é".encode(), b"\xc3", b"\xa9"]
 VOCABULARY = Vocabulary.from_tokens(TOKENS, end_ids=[0], special_ids=[1])
@@ -61,7 +61,7 @@ specs = st.builds(
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     spec = RunSpec("héllo wörld", ConstraintSource("regex", "aé|bé"), sampler=Sampler(temperature=1.0), max_tokens=9)
-    run = Decoder(FakeModel(VOCABULARY), spec, TinyConstraint(word_dfa("aé".encode(), "bé".encode())))
+    run = Decoder(FakeModel(VOCABULARY), spec, constraint_of(word_dfa("aé".encode(), "bé".encode())))
     list(run.run())
     assert run.finish == "complete"
     return run.trace
@@ -81,7 +81,7 @@ def test_a_trace_comes_back(trace: Trace) -> None:
 
 def test_unfinished_and_free_traces_come_back() -> None:
     for constraint in (None, ConstraintSource("regex", "ab")):
-        run = Decoder(FakeModel(VOCABULARY), RunSpec("x", constraint, max_tokens=3), TinyConstraint(word_dfa(b"ab")))
+        run = Decoder(FakeModel(VOCABULARY), RunSpec("x", constraint, max_tokens=3), constraint_of(word_dfa(b"ab")))
         assert load_trace(save_trace(run.trace)) == run.trace
         run.step()
         assert load_trace(save_trace(run.trace)) == run.trace

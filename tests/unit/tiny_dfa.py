@@ -1,39 +1,38 @@
-"""A hand-made automaton with the automaton's contract: what masks and runs are tested against without a grammar."""
+"""Automata made by hand: what masks and runs are tested against without a grammar's source.
+
+`TinyDfa` is a table in plain Python that knows nothing of terms; `constraint_of` has the engine read the same language.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from threading import RLock
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-import numpy as np
+from engine.automaton.arena import Arena
+from engine.automaton.automaton import Automaton
+from engine.automaton.terms import UNKNOWN, Captured, Term, byte_set
+from engine.budget import Budget
+from engine.constraint import Constraint, Report
+from engine.errors import ConstraintError, Origin
 
-from engine.automaton.automaton import DEAD, UNCERTAIN, UNKNOWN
-from engine.errors import Origin
+DEAD = -1
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class TinyDfa:
-    """A DFA given by `edges[state][byte] -> state`; state 0 is the start. Rows are filled on demand, as the real one's.
+    """A DFA given by `edges[state][byte] -> state`; state 0 is the start.
 
-    `doubted` are (state, byte) cells that the table calls UNCERTAIN. States that cannot reach acceptance are dead.
+    `doubted`: (state, byte) cells whose byte the engine has to remember to know what follows: a mask cannot tell.
     """
 
     edges: dict[int, dict[int, int]]
     finals: frozenset[int]
     doubted: frozenset[tuple[int, int]] = frozenset()
-    start: int = 0
-    filled: list[int] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.lock = RLock()
-        self.size = 1 + max([0, *self.edges, *(to for row in self.edges.values() for to in row.values())])
-        self.table = np.full((self.size, 256), UNKNOWN, dtype=np.int32)
-        self.accepting = np.array([state in self.finals for state in range(self.size)])
-        self._live = self._reaching(frozenset(range(256)))
 
     def step(self, state: int, byte: int) -> int:
+        """The state after a byte, DEAD if acceptance cannot be reached from there."""
         target = self.edges.get(state, {}).get(byte, DEAD)
-        return target if target in self._live else DEAD
+        return target if self.spellable(target, frozenset(range(256))) else DEAD
 
     def advance(self, state: int, data: bytes) -> int | None:
         for byte in data:
@@ -45,67 +44,56 @@ class TinyDfa:
     def is_accepting(self, state: int) -> bool:
         return state in self.finals
 
-    def describe(self, state: int) -> str:
-        return f"state {state}"
+    def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
+        """Whether acceptance can be reached with these bytes alone."""
+        reached = [state]
+        for one in reached:
+            row = self.edges.get(one, {})
+            reached += {to for byte, to in row.items() if byte in alphabet and to not in reached}
+        return not self.finals.isdisjoint(reached)
 
-    def origins(self, state: int) -> tuple[Origin, ...]:
-        return (Origin(str(state)),)
 
-    def expected(self, state: int) -> tuple[str, ...]:
-        return tuple(repr(chr(byte)) for byte in sorted(self.edges.get(state, {})))
+@dataclass(frozen=True, eq=False)
+class TinyRule:
+    """The states of a TinyDfa as calls: the argument of a call is a state, that of a capture the state behind it."""
 
-    def mask_state(self, state: int, longest: int) -> int:
+    dfa: TinyDfa
+    name: str = "tiny"
+
+    def nullable(self, state: int) -> bool:
+        return self.dfa.is_accepting(state)
+
+    def body(self, arena: Arena, state: int) -> Term:
+        row = self.dfa.edges.get(state, {})
+        doubted = {byte for byte in row if (state, byte) in self.dfa.doubted}
+        parts = [arena.capture(self, row[byte], arena.literal(bytes([byte]))) for byte in sorted(doubted)]
+        for target in sorted(set(row.values())):
+            members = byte_set(byte for byte, to in row.items() if to == target and byte not in doubted)
+            parts.append(arena.seq(arena.bytes(members), arena.call(self, target)))
+        return arena.tag(Origin(str(state)), arena.alt([*parts, *([arena.epsilon] if self.nullable(state) else [])]))
+
+    core = body
+
+    def after(self, arena: Arena, target: int, text: Captured) -> Term:
+        return arena.uncertain if text is UNKNOWN else arena.call(self, target)
+
+    def parts(self, arena: Arena, state: int) -> Iterable[Term]:
+        return [arena.bytes(byte_set(row)) for row in self.dfa.edges.values()]
+
+    def forget(self, state: int) -> int:
         return state
 
-    def fill_row(self, state: int) -> None:
-        self.filled.append(state)
-        self.table = self.table.copy()  # the real table moves as it grows
-        for byte in range(256):
-            self.table[state, byte] = UNCERTAIN if (state, byte) in self.doubted else self.step(state, byte)
-
-    def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
-        return state in self._reaching(alphabet)
-
-    def alphabet(self) -> frozenset[int]:
-        return frozenset(
-            byte for state in self._live for byte, to in self.edges.get(state, {}).items() if to in self._live
-        )
-
-    def shortest(self, state: int) -> bytes:
-        paths = {state: b""}
-        for reached in (queue := [state]):
-            if reached in self.finals:
-                return paths[reached]
-            for byte, to in sorted(self.edges.get(reached, {}).items()):
-                if to not in paths:
-                    paths[to] = paths[reached] + bytes([byte])
-                    queue.append(to)
-        raise AssertionError("the state is dead")
-
-    def _reaching(self, alphabet: frozenset[int]) -> set[int]:
-        """The states from which acceptance can be reached over `alphabet`."""
-        live = set(self.finals)
-        while more := {
-            state
-            for state, row in self.edges.items()
-            if state not in live and any(byte in alphabet and to in live for byte, to in row.items())
-        }:
-            live |= more
-        return live
+    def words(self, state: int) -> str:
+        return f"state {state}"
 
 
-@dataclass
-class TinyConstraint:
-    """A constraint around a TinyDfa."""
-
-    automaton: TinyDfa
-
-    @property
-    def start(self) -> int:
-        return self.automaton.start
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.automaton, name)
+def constraint_of(dfa: TinyDfa) -> Constraint:
+    """What compiling a source of the DFA's language would give."""
+    arena = Arena(Budget())
+    automaton = Automaton(arena, arena.call(TinyRule(dfa), 0))
+    if automaton.start < 0:
+        raise ConstraintError("No text is accepted.", unsatisfiable=True)
+    return Constraint("bytes", automaton, Report("bytes", seconds=0.0, terms=len(arena)))
 
 
 def word_dfa(*words: bytes) -> TinyDfa:
