@@ -131,9 +131,8 @@ class Union:
         if not self._alive.alive(tail):
             return None
         sure = self._spellable.alive(tail)
-        if isinstance(lexeme, Literal):
+        if isinstance(lexeme, Literal) and self._spellable.alive(lexeme):
             start = self._literal(lexeme.data)
-            sure = sure and self._spellable.alive(lexeme)
             return -1, start, start + len(lexeme.data), self._place(tail), sure, 0, 0
         state = self._lexemes.number(lexeme)
         if state < 0:

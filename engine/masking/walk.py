@@ -70,10 +70,12 @@ def walk(
     """
     later_count, doubtful_count = 0, 0
     states, ends = path[0], path[1]
-    met, shared = 0, len(known_rows)
+    met, shared = np.count_nonzero(visited), len(known_rows)
     room = len(stack) - len(byte) - 1
     closed = np.empty(MOST_BARRED, dtype=np.int32)
     while top:
+        if doubtful_count == len(doubtful):
+            return later_count, doubtful_count, 0
         top -= 1
         node, resumed, end, place, sure = stack[top]
         first, last = 0, 1
@@ -88,6 +90,8 @@ def walk(
                 doubtful_count += 1
                 continue
         for opening in range(first, last):
+            if top > room or later_count > room or 2 * met > len(visited):
+                return later_count, doubtful_count, 0
             closed_count = 0
             if resumed >= 0:
                 state, start, behind = resumed, node, place
@@ -124,6 +128,8 @@ def walk(
                             top, met = _push(stack, top, visited, met, at, behind)
                     continue
             at = start
+            if at == end:
+                continue
             states[depth[start] - 1] = state
             ends[depth[start] - 1] = end
             while at < end:
@@ -152,8 +158,8 @@ def walk(
                     later[later_count, 4] = sure
                     later_count += 1
                     at = ends[level - 1]
-            if top > room or later_count > room or 2 * met > len(visited):
-                return later_count, doubtful_count, 0
+        if top > room or later_count > room or 2 * met > len(visited):
+            return later_count, doubtful_count, 0
     return later_count, doubtful_count, 1
 
 
@@ -168,7 +174,9 @@ def _child(node: int, wanted: int, byte: NDArray[np.uint8], skip: Ints) -> int:
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _push(stack: Ints, top: int, visited: NDArray[np.int64], met: int, node: int, place: int) -> tuple[int, int]:
-    """Put an item on the stack unless it was there before."""
+    """Put an item on the stack unless it was there before. What does not fit is left out, and `met` says so."""
+    if top == len(stack) or 2 * met >= len(visited):
+        return top, len(visited)
     known, met = _meet(visited, met, node, place)
     if not known:
         stack[top, 0] = node
