@@ -59,6 +59,7 @@ class TinyRule:
 
     dfa: TinyDfa
     name: str = "tiny"
+    sure: bool = False
 
     def nullable(self, state: int) -> bool:
         return self.dfa.is_accepting(state)
