@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from engine.errors import ConstraintError, Origin
 from engine.masking.memory import MASK_BYTES, Memory, Walked
+from engine.masking.rows import Rows
 from engine.masking.token_mask import TokenMask, bits_of
 from engine.masking.union import Union
 from engine.vocabulary import Vocabulary
@@ -53,11 +54,17 @@ class Masker:
     """Masks, steps and reasons, token by token. Safe to share between threads.
 
     `unspellable`: bytes that texts of the language may use and no one-byte token spells; texts that need one of them
-    cannot be finished in every tokenisation, so the mask leaves them out.
+    cannot be finished in every tokenisation, so the mask leaves them out. `walk` finds the masks.
     Raises ConstraintError where the vocabulary cannot spell any text of the language.
     """
 
-    def __init__(self, constraint: Constraint, vocabulary: Vocabulary, memory: int = MASK_BYTES) -> None:
+    def __init__(
+        self,
+        constraint: Constraint,
+        vocabulary: Vocabulary,
+        memory: int = MASK_BYTES,
+        walk: type[Union] | type[Rows] = Union,
+    ) -> None:
         self.constraint = constraint
         self.vocabulary = vocabulary
         self.automaton = constraint.automaton
@@ -68,13 +75,17 @@ class Masker:
         with self.automaton.lock:
             if not self._spellable(self.automaton.start):
                 raise ConstraintError(_cannot_spell(self.unspellable), unsatisfiable=True)
-            self._union = Union(self.automaton, vocabulary)
+            self._tokens = walk(self.automaton, vocabulary)
 
     @cached_property
     def unspellable(self) -> frozenset[int]:
         """The bytes of the language that the vocabulary cannot spell one by one; looks at the whole grammar."""
         with self.automaton.lock:
             return self.automaton.alphabet() - self.vocabulary.one_byte
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(self.automaton, self.vocabulary)
 
     def mask(self, state: int) -> TokenMask:
         """The allowed tokens in a state."""
@@ -204,7 +215,7 @@ class Masker:
         yield np.array(sorted(self.vocabulary.end_ids), dtype=np.int32)
 
     def _walk(self, key: Term) -> Walked:
-        bits, doubtful = self._union.of(key)
+        bits, doubtful = self._tokens.of(key) or self._rows.of(key)
         bits &= ~self._control
         if key.nullable:
             bits |= self._end
@@ -217,7 +228,7 @@ class Masker:
             return known.mask
         bits = walked.mask.bits.copy()
         for node in walked.uncertain:
-            for token_id in self.vocabulary.trie.ids_below(node):
+            for token_id in self.vocabulary.trie.subtree_ids(node):
                 if token_id not in walked.mask and self.advance(state, token_id) is not None:
                     bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
         return self._remembered.put(key, Walked(self._remembered.shared(bits, self.vocabulary.size), ())).mask

@@ -40,3 +40,11 @@ def bits_of(ids: frozenset[int], size: int) -> Bits:
     for token_id in ids:
         bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
     return bits
+
+
+def packed(allowed: NDArray[np.bool_]) -> Bits:
+    """The bits of a mask given as bool (size,)."""
+    bits = np.zeros((len(allowed) + 31) // 32, dtype="<u4")
+    packed_bytes = np.packbits(allowed, bitorder="little")
+    bits.view(np.uint8)[: len(packed_bytes)] = packed_bytes
+    return bits

@@ -4,6 +4,8 @@ openings of its tail walk on.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from engine.automaton.automaton import Automaton
@@ -14,6 +16,9 @@ from engine.masking.openings import Opening, Openings
 from engine.masking.token_mask import Bits
 from engine.masking.walk import DOUBTFUL, UNOPENED, Ints, walk
 from engine.vocabulary import Vocabulary
+
+MOST_MET = 1 << 14
+"""Places in the trie and the grammar, twice as many as one mask walks at most. MaskBench's schemas have 3,400."""
 
 
 class Union:
@@ -39,11 +44,13 @@ class Union:
         self._literal_count = 0
         self._scratch = _Scratch(len(vocabulary.trie), vocabulary.longest)
 
-    def of(self, term: Term) -> tuple[Bits, tuple[int, ...]]:
-        """The tokens that can be read from a term in mask form, and trie nodes; what is in their proper subtrees
-        depends on texts captured before, unless it is allowed already."""
+    def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
+        """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
+        texts captured before, unless it is allowed already. None if there are more than `MOST_MET` items to walk."""
         place = self._place(term)
         while (found := self._read(place)) is None:
+            if len(self._scratch.visited) >= MOST_MET:
+                return None
             self._scratch.grow()
         return found
 
@@ -56,6 +63,7 @@ class Union:
         scratch.stack[0] = (0, -1, 0, place, 0)
         top = 1
         while top:
+            self._arena.check_time()
             top, doubts, fits = self._walk(top, bits)
             if not fits:
                 return None
@@ -66,7 +74,7 @@ class Union:
 
     def _walk(self, top: int, bits: Bits) -> tuple[int, int, int]:
         trie, lexemes, splits, scratch = self._vocabulary.trie, self._lexemes, self._splits, self._scratch
-        return walk(
+        later, doubtful, fits = walk(
             trie.byte,
             trie.depth,
             trie.skip,
@@ -92,6 +100,7 @@ class Union:
             scratch.later,
             scratch.doubtful,
         )
+        return int(later), int(doubtful), int(fits)
 
     def _prepare(self, items: Ints) -> None:
         """Fill what the walk found missing."""
@@ -116,7 +125,7 @@ class Union:
         if openings is None:
             self._opened[place] = (DOUBTFUL, 0)
             return
-        rows = [row for opening in openings if (row := self._row(opening)) is not None]
+        rows = [row for opening in self._grouped(openings) if (row := self._row(opening)) is not None]
         start, end = self._row_count, self._row_count + len(rows)
         while end > len(self._rows):
             self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
@@ -124,6 +133,16 @@ class Union:
             self._rows[start:end] = rows
         self._row_count = end
         self._opened[place] = (start, end)
+
+    def _grouped(self, openings: tuple[Opening, ...]) -> Iterable[Opening]:
+        """Alternatives that begin with the same lexeme as one: it need not be walked for each."""
+        tails: dict[tuple[int, tuple[bytes, ...]], list[Opening]] = {}
+        for opening in openings:
+            tails.setdefault((opening.lexeme.id, opening.barred), []).append(opening)
+        for alike in tails.values():
+            first = alike[0]
+            tail = first.tail if len(alike) == 1 else self._arena.alt(opening.tail for opening in alike)
+            yield first if len(alike) == 1 else Opening(first.lexeme, tail, first.barred)
 
     def _row(self, opening: Opening) -> tuple[int, ...] | None:
         """None where nothing is accepted behind the lexeme."""

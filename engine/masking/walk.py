@@ -62,8 +62,9 @@ def walk(
     `barred`: int32 (n, 2), texts in `literals`; columns 5 and 6 of an opening are the first and last of its own.
     `opened`: int32 (places, 2), first and last row of a place in `openings`, (UNOPENED, 0) if not known, (DOUBTFUL, 0)
     where it depends on what was captured. `openings`: int32 (n, 7), rows (state or -1, first and last byte in
-    `literals`, place behind, whether an end can be spelled from there, first and last barred text). `split_of`: int32 by state, the row of
-    `split_bits` that holds what the state allows from the root, and the nodes where it may end; -1 if there is none.
+    `literals`, place behind, whether an end can be spelled from there, first and last barred text). `split_of`: int32
+    by state, the row of `split_bits` that holds what the state allows from the root, and the nodes where it may end; -1
+    if there is none.
     `visited`: a hash table of items met, 0 where free. `path`: scratch (2, longest token + 1).
     Returns how many rows of `later` and of `doubtful` (nodes whose proper subtrees depend on what was captured) were
     written, and whether there was room (1) or not (0).
@@ -99,7 +100,7 @@ def walk(
                 state, behind, sure = openings[opening, 0], openings[opening, 3], openings[opening, 4]
                 start, end = node + 1, skip[node]
                 if state < 0:
-                    at, found = node, True
+                    at = node
                     for letter in range(openings[opening, 1], openings[opening, 2]):
                         at = _child(at, literals[letter], byte, skip)
                         if at < 0:
@@ -188,7 +189,7 @@ def _push(stack: Ints, top: int, visited: NDArray[np.int64], met: int, node: int
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _is_among(node: int, nodes: Ints, count: int) -> bool:
-    for place in range(count):
+    for place in range(count):  # noqa: SIM110 (compiled, and called for every node)
         if nodes[place] == node:
             return True
     return False

@@ -62,11 +62,6 @@ class Trie:
         found: list[int] = self.token_ids[self.token_start[node] : self.token_start[self.skip[node]]].tolist()
         return found
 
-    def ids_below(self, node: int) -> list[int]:
-        """The ids of all tokens that begin with what `node` spells and are longer."""
-        found: list[int] = self.token_ids[self.token_start[node + 1] : self.token_start[self.skip[node]]].tolist()
-        return found
-
 
 def build_trie(tokens: Sequence[bytes]) -> Trie:
     """The trie of `tokens`, whose places are their ids; b"" is no token and stays out."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from engine import compile_choices, compile_gbnf, compile_json_schema, compile_regex
 from engine.constraint import Constraint
 from engine.grammar.free_text import after_delimiter
-from engine.masking import Masker
+from engine.masking import Masker, union
 from engine.masking.targets import TargetWalk
 from engine.vocabulary import Vocabulary
 from tests.unit.test_mask_properties import TOKENS, VOCABULARY
@@ -152,6 +152,26 @@ def test_alternatives_by_the_thousand() -> None:
     assert {b"v", b"\\", b"\\u0076al", b"\\u00"} <= allowed['"']
     assert {b"u", b"ue 99", b"\\"} <= allowed['"val'] <= {b"u", b"ue 99", b"\\", b"\\u00"}
     assert {b"0", b"9", b'"', b"00", b'01"', b'1"', b"\\"} <= allowed['"value 1']
+
+
+def test_many_rules_over_many_classes_go_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a union they would be walked one by one; masks are the same either way."""
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    rules = [f'r{n} ::= [a-{letter}{n}]* t{n}\nt{n} ::= "{letter}" | [A-Z] t{n}\n' for n, letter in enumerate(letters)]
+    source = f"root ::= {' | '.join(f'r{n}' for n in range(len(rules)))}\n{''.join(rules)}"
+    tokens = [(one + two + three).encode() for one in letters for two in letters for three in "abzAZ"]
+    vocabulary = vocabulary_of(letters.encode() + b"ABYZ", *tokens)
+    by_union = Masker(compile_gbnf(source), vocabulary)
+    monkeypatch.setattr(union, "MOST_MET", 1)
+    crowded = Masker(compile_gbnf(source), vocabulary)
+    for text in (b"", b"a", b"mZ"):
+        masks = []
+        for masker in (by_union, crowded):
+            state = masker.constraint.advance(masker.constraint.start, text)
+            assert state is not None
+            masks.append(masker.mask(state).ids().tolist())
+        assert masks[0] == masks[1]
+    assert len(crowded.automaton) > len(by_union.automaton)  # rows have made states
 
 
 def test_a_vocabulary_without_a_token() -> None:

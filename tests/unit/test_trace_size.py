@@ -14,7 +14,7 @@ from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Trace
 from engine.decoding.trace import load_trace, save_trace
 from engine.vocabulary import Vocabulary
 from tests.unit.fake_model import FakeModel
-from tests.unit.tiny_dfa import TinyConstraint, TinyDfa
+from tests.unit.tiny_dfa import TinyDfa, constraint_of
 
 STEPS = 300
 LETTERS = [bytes([a, b, c]) for a in b"abcdefghij" for b in b"abcdefghij" for c in b"abcdefghijklmnopqrst"]
@@ -48,7 +48,7 @@ def run(allowed: bytes) -> Trace:
     """300 steps in which tokens of `allowed` letters may be taken, and the model's logits are noise."""
     loop = TinyDfa({0: {**dict.fromkeys(allowed, 0), ord("z"): 1}, 1: {}}, frozenset([1]))
     spec = RunSpec("one", ConstraintSource("regex", "."), sampler=Sampler(1.0, seed=1), max_tokens=STEPS)
-    decoder = Decoder(FakeModel(VOCABULARY, noise), spec, TinyConstraint(loop))  # type: ignore[arg-type]
+    decoder = Decoder(FakeModel(VOCABULARY, noise), spec, constraint_of(loop))
     assert len(list(decoder.run())) == STEPS
     return decoder.trace
 

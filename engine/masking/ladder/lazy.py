@@ -1,8 +1,9 @@
 """The last step of the ladder: walk the trie where the text leads, and remember.
 
-This is the app's own `Masker`. A mask is computed when its state is first reached, as the trie walk does it, and
-remembered for all states that no token tells apart, so that long bounded strings have few masks. The walk is compiled:
-its seconds are those of another language than the other steps', its checks and bytes are not.
+A mask is computed when its state is first reached, as the trie walk does it, and remembered for all states that no
+token tells apart, so that long bounded strings have few masks. This is the app's own `Masker`, but for what it walks:
+the app goes by lexemes (engine/masking/union.py), which other constraints share. The walk is compiled: its seconds are
+those of another language than the other steps', its checks and bytes are not.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from engine.masking.ladder.trie import trie_bytes
 from engine.masking.ladder.work import Answer, Work, read_bytes, state_after
 from engine.masking.masker import Masker
 from engine.masking.memory import ENTRY
+from engine.masking.rows import Rows
 from engine.masking.token_mask import TokenMask
 from engine.vocabulary import Trie, Vocabulary
 
@@ -34,7 +36,7 @@ class Lazy:
 
     def __init__(self, constraint: Constraint, vocabulary: Vocabulary) -> None:
         started = perf_counter()
-        self._masker = Masker(constraint, vocabulary)
+        self._masker = Masker(constraint, vocabulary, walk=Rows)
         seconds = perf_counter() - started
         self._levels = _levels(vocabulary.trie)
         self._spelled = np.diff(vocabulary.trie.token_start)
