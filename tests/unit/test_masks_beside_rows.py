@@ -156,7 +156,7 @@ def test_alternatives_by_the_thousand() -> None:
 
 def test_many_rules_over_many_classes_go_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a union they would be walked one by one; masks are the same either way."""
-    letters = "abcdefghijkm"
+    letters = "abcdefghijklmnop"
     rules = [f'r{n} ::= [a-{letter}{n}]* t{n}\nt{n} ::= "{letter}" | [A-Z] t{n}\n' for n, letter in enumerate(letters)]
     source = f"root ::= {' | '.join(f'r{n}' for n in range(len(rules)))}\n{''.join(rules)}"
     tokens = [(one + two + three).encode() for one in letters for two in letters for three in "abzAZ"]
