@@ -161,17 +161,18 @@ def test_many_rules_over_many_classes_go_by_rows(monkeypatch: pytest.MonkeyPatch
     source = f"root ::= {' | '.join(f'r{n}' for n in range(len(rules)))}\n{''.join(rules)}"
     tokens = [(one + two + three).encode() for one in letters for two in letters for three in "abzAZ"]
     vocabulary = vocabulary_of(letters.encode() + b"ABYZ", *tokens)
-    by_union = Masker(compile_gbnf(source), vocabulary)
+    by_union, crowded = (Masker(compile_gbnf(source), vocabulary) for _ in range(2))
+    texts = (b"", b"a", b"mZ")
+    masks = [mask_after(by_union, text) for text in texts]
     monkeypatch.setattr(union, "MOST_MET", 1)
-    crowded = Masker(compile_gbnf(source), vocabulary)
-    for text in (b"", b"a", b"mZ"):
-        masks = []
-        for masker in (by_union, crowded):
-            state = masker.constraint.advance(masker.constraint.start, text)
-            assert state is not None
-            masks.append(masker.mask(state).ids().tolist())
-        assert masks[0] == masks[1]
+    assert [mask_after(crowded, text) for text in texts] == masks
     assert len(crowded.automaton) > len(by_union.automaton)  # rows have made states
+
+
+def mask_after(masker: Masker, text: bytes) -> list[int]:
+    state = masker.constraint.advance(masker.constraint.start, text)
+    assert state is not None
+    return masker.mask(state).ids().tolist()
 
 
 def test_a_vocabulary_without_a_token() -> None:
