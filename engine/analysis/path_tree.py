@@ -18,7 +18,8 @@ from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from engine.model.model import Cache, Model
+    from engine.model.kv_pool import Cache
+    from engine.model.model import Model
 
 END = -1
 """Where an end token leads."""

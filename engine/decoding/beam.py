@@ -24,7 +24,8 @@ from engine.decoding.support import Supports
 from engine.masking import Masker, Place
 
 if TYPE_CHECKING:
-    from engine.model.model import Cache, Model
+    from engine.model.kv_pool import Cache
+    from engine.model.model import Model
 
 MAX_BEAMS = 32
 """Each live beam holds a KV cache of the prompt and its tokens."""

@@ -1,65 +1,28 @@
-"""A language model as the decoder sees it: text to ids, ids to logits, and a cache that can be cut back."""
+"""A language model as the decoder sees it: text to ids, ids to logits, and a cache that can be cut back.
+
+Forward passes of all threads go through one runner; see `runner` for who is served when, `kv_pool` for the caches.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from transformers import DynamicCache
 
+from engine.model.kv_pool import Cache
+from engine.model.llama import Llama
 from engine.model.prompts import closing_token, encode_chat, encode_plain, template_around
+from engine.model.runner import Network, Reading, Runner, Waiting
+from engine.model.transformer import Transformer
 from engine.vocabulary import Canonical, Vocabulary
 
-# Tokens per forward pass while a prompt is read: other sessions get their turn in between.
-_PREFILL = 256
-
-# Rows and tokens per forward pass where many texts are read at once: their logits and caches are held together.
-_BATCH_ROWS = 32
-_BATCH_TOKENS = 512
-
-
-class Cache:
-    """The keys and values of the tokens read so far. Belongs to one run; not to be used from two threads at once."""
-
-    def __init__(self, states: DynamicCache | None = None) -> None:
-        self.states = DynamicCache() if states is None else states
-
-    @property
-    def length(self) -> int:
-        """Tokens read so far."""
-        return int(self.states.get_seq_length())
-
-    def crop(self, length: int) -> None:
-        """Forget all tokens but the first `length`."""
-        if not 0 <= length <= self.length:
-            raise ValueError(f"A cache of {self.length} tokens cannot be cropped to {length}.")
-        if length == 0:
-            self.states = DynamicCache()
-        elif length < self.length:
-            self.states.crop(length - self.length)
-
-    def fork(self, length: int) -> Cache:
-        """An independent cache that holds the first `length` tokens."""
-        if not 0 <= length <= self.length:
-            raise ValueError(f"A cache of {self.length} tokens has no first {length}.")
-        if length == 0:
-            return Cache()
-        layers = ((layer.keys[..., :length, :], layer.values[..., :length, :]) for layer in self.states.layers)
-        return Cache(DynamicCache(layers))
-
-    def repeated(self, rows: int) -> DynamicCache:
-        """The same keys and values for each row of a batch, without copying them."""
-        if not self.length:
-            return DynamicCache()
-        return DynamicCache(
-            (layer.keys.expand(rows, -1, -1, -1), layer.values.expand(rows, -1, -1, -1)) for layer in self.states.layers
-        )
+# Texts that branch off from one and are read together: each has a page of its own.
+_ROWS = 32
 
 
 class Model:
@@ -76,8 +39,8 @@ class Model:
         self.name = name
         self.context = context
         self.device = str(network.device)
-        self._network = network
-        self._forward_lock = threading.Lock()
+        self._driven: Network = Llama.of(network, context) or Transformer(network, context)
+        self._runner = Runner(self._driven)
         self._tokenizer_lock = threading.Lock()
         self._around = template_around(tokenizer)
         self.vocabulary = Vocabulary.from_tokenizer(
@@ -109,67 +72,50 @@ class Model:
             return encode_chat(self.tokenizer, self._around, prompt, self.vocabulary.special_ids)
 
     def new_cache(self) -> Cache:
-        return Cache()
+        return Cache(self._driven.pool)
 
-    def extend(self, cache: Cache, ids: Sequence[int], keep: int | None = None) -> NDArray[np.float32]:
+    def before(self, thread: int) -> int:
+        """How many others are served before a thread (its ident) that waits for a forward pass has its turn."""
+        return self._runner.before(thread)
+
+    def extend(
+        self, cache: Cache, ids: Sequence[int], keep: int | None = None, waiting: Waiting | None = None
+    ) -> NDArray[np.float32]:
         """Read `ids` after what `cache` holds: logits, float32 (len(ids), vocabulary size), one row per token read.
 
         `keep` returns the rows of the last `keep` tokens only (a long prompt's logits are large and only its last row
-        is needed). Raises ValueError if the ids do not fit in the context.
+        is needed). `waiting`: what happens until they are there. Raises ValueError if the ids do not fit in the
+        context, Busy if too many wait already, and Cancelled.
         """
-        if cache.length + len(ids) > self.context:
-            raise ValueError(f"{cache.length} + {len(ids)} tokens do not fit in a context of {self.context}.")
-        first_kept = 0 if keep is None else max(0, len(ids) - keep)
-        rows = [np.empty((0, self.vocabulary.size), dtype=np.float32)]
-        for start in range(0, len(ids), _PREFILL):
-            part = ids[start : start + _PREFILL]
-            wanted = max(0, start + len(part) - max(start, first_kept))
-            rows.append(self._forward(cache, part, wanted))
-        return np.concatenate(rows)
+        self._check_fits(cache.length, len(ids))
+        text = [*cache.tokens, *ids]
+        reading = Reading(cache, text, len(text) - len(ids) if keep is None else max(cache.length, len(text) - keep))
+        self._runner.read([reading], waiting)
+        return self._rows(reading)
 
     def read_many(self, cache: Cache, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
         """Read each of `rows` by itself after what `cache` holds: logits, float32 (len(row), vocabulary size), of each.
 
-        The cache stays as it is. Rows are read many at a time, so their logits may differ in the last bits from those
-        that `extend` gives. Raises ValueError if a row does not fit in the context.
+        The cache stays as it is. Raises ValueError if a row does not fit in the context, and Busy.
         """
-        longest = max(map(len, rows), default=0)
-        if cache.length + longest > self.context:
-            raise ValueError(f"{cache.length} + {longest} tokens do not fit in a context of {self.context}.")
-        found: list[NDArray[np.float32]] = [np.empty((0, self.vocabulary.size), dtype=np.float32)] * len(rows)
-        for batch in _batches(rows):
-            for place, logits in zip(batch, self._read_batch(cache, [rows[place] for place in batch]), strict=True):
-                found[place] = logits
+        self._check_fits(cache.length, max(map(len, rows), default=0))
+        found: list[NDArray[np.float32]] = []
+        for start in range(0, len(rows), _ROWS):
+            here = rows[start : start + _ROWS]
+            forks = [cache.fork(cache.length) for _ in here]
+            readings = [
+                Reading(fork, [*cache.tokens, *row], cache.length) for fork, row in zip(forks, here, strict=True)
+            ]
+            self._runner.read(readings)
+            found += map(self._rows, readings)
         return found
 
-    def _read_batch(self, cache: Cache, rows: list[Sequence[int]]) -> list[NDArray[np.float32]]:
-        """Rows are padded at their ends: what comes after a token is not seen by it."""
-        width = max(map(len, rows))
-        padded = [[*row, *[0] * (width - len(row))] for row in rows]
-        with self._forward_lock, torch.inference_mode():
-            read = torch.tensor(padded, device=self._network.device)
-            output = self._network(read, cache=cache.repeated(len(rows)), use_cache=True)
-            return [output.logits[place, : len(row)].float().cpu().numpy().copy() for place, row in enumerate(rows)]
+    def _check_fits(self, held: int, more: int) -> None:
+        if held + more > self.context:
+            raise ValueError(f"{held} + {more} tokens do not fit in a context of {self.context}.")
 
-    def _forward(self, cache: Cache, ids: Sequence[int], keep: int) -> NDArray[np.float32]:
-        with self._forward_lock, torch.inference_mode():  # inference mode is a property of the thread
-            read = torch.tensor([list(ids)], device=self._network.device)
-            # logits_to_keep=0 means all of them
-            output = self._network(read, cache=cache.states, use_cache=True, logits_to_keep=keep or 1)
-            logits: NDArray[np.float32] = output.logits[0].float().cpu().numpy()
-        return logits[-keep:] if keep else logits[:0]
-
-
-def _batches(rows: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Places of rows read together: of similar length, within the bounds of a batch; empty rows are left out."""
-    batch: list[int] = []
-    for place in sorted((place for place, row in enumerate(rows) if row), key=lambda place: -len(rows[place])):
-        if batch and (len(batch) == _BATCH_ROWS or (len(batch) + 1) * len(rows[batch[0]]) > _BATCH_TOKENS):
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+    def _rows(self, reading: Reading) -> NDArray[np.float32]:
+        return np.concatenate([np.empty((0, self.vocabulary.size), dtype=np.float32), *reading.logits])
 
 
 def _end_ids(network: Any, tokenizer: Any) -> set[int]:

@@ -1,0 +1,240 @@
+"""A forward pass of the Llama blocks, written out: rows of many texts in, logits out, without returning to Python.
+
+A pass through the layers of a small network is hundreds of calls; made from Python, each of them waits for the
+interpreter's lock, and with it for every other session. Here the whole pass is one compiled call that does not hold it.
+
+The rows of a pass are tokens of any number of texts, at any positions. Matrices are multiplied for all rows together;
+only attention looks at the text a row belongs to, through the table of its pages (see `kv_pool`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from engine.model.blocks import LANES, Floats, Packed
+from engine.model.kv_pool import PAGE
+
+Ints = NDArray[np.int32]
+
+
+class Weights(NamedTuple):
+    """All of a network. First axis of the matrices and of `norms` (layers, 2, width): the layer.
+
+    `queries_keys_values` and `gates_ups` are matrices that read the same input, one below the other. `cosines` and
+    `sines`: float32 (context, half a head), the rotation by position.
+    """
+
+    embedding: Packed
+    queries_keys_values: Packed
+    attention_out: Packed
+    gates_ups: Packed
+    mlp_out: Packed
+    logits: Packed
+    norms: Floats
+    last_norm: Floats
+    epsilon: float
+    cosines: Floats
+    sines: Floats
+
+
+class Rows(NamedTuple):
+    """The rows of a pass, int32: token, position and text of each (rows,); `pages` (texts, most pages of one)."""
+
+    tokens: Ints
+    positions: Ints
+    texts: Ints
+    pages: Ints
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints) -> Floats:
+    """Read the rows, put their keys and values into the pool, and give the logits after the `wanted` ones.
+
+    `pool`: float32 (pages, layers, 2, key heads, PAGE * head size); keys lie (head size, PAGE), values (PAGE, head
+    size). Returns float32 (len(wanted), vocabulary size).
+    """
+    count, width = len(rows.tokens), weights.last_norm.shape[0]
+    kv_heads, half = pool.shape[3], weights.cosines.shape[1]
+    size, middle = 2 * half, weights.mlp_out.whole.shape[2]
+    heads = weights.attention_out.whole.shape[2] // size
+    text = np.empty((count, width), np.float32)
+    _embed(weights.embedding, rows.tokens, text)
+    normed = np.empty((count, width), np.float32)
+    mixed = np.empty((count, (heads + 2 * kv_heads) * size), np.float32)
+    attended = np.empty((count, heads * size), np.float32)
+    change = np.empty((count, width), np.float32)
+    gated = np.empty((count, 2 * middle), np.float32)
+    active = np.empty((count, middle), np.float32)
+    for layer in range(weights.norms.shape[0]):
+        _normalise(text, weights.norms[layer, 0], weights.epsilon, normed)
+        _multiply(normed, weights.queries_keys_values, layer, mixed)
+        _rotate(mixed, rows.positions, heads + kv_heads, weights.cosines, weights.sines)
+        _keep(mixed, rows, layer, heads, pool)
+        _attend(mixed, rows, layer, heads, pool, attended)
+        _multiply(attended, weights.attention_out, layer, change)
+        text += change
+        _normalise(text, weights.norms[layer, 1], weights.epsilon, normed)
+        _multiply(normed, weights.gates_ups, layer, gated)
+        _activate(gated, active)
+        _multiply(active, weights.mlp_out, layer, change)
+        text += change
+    last = np.empty((len(wanted), width), np.float32)
+    for place, row in enumerate(wanted):
+        last[place] = text[row]
+    _normalise(last, weights.last_norm, weights.epsilon, last)
+    found = np.empty((len(wanted), weights.logits.whole.shape[1] * LANES), np.float32)
+    _multiply(last, weights.logits, 0, found)
+    return found
+
+
+@njit(parallel=True, fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
+    """out[r] = matrix @ given[r]. Four rows go through the matrix together: an integer is unpacked once for them."""
+    whole, step, least = matrix.whole[layer], matrix.step[layer], matrix.least[layer]
+    count, inputs = given.shape
+    blocks = step.shape[1]
+    block = inputs // blocks
+    sums = np.empty((count, blocks), np.float32)
+    for row in range(count):
+        for place in range(blocks):
+            sums[row, place] = given[row, place * block : (place + 1) * block].sum()
+    for lanes in prange(whole.shape[0]):
+        total = np.empty((4, LANES), np.float32)
+        part = np.empty((4, LANES), np.float32)
+        row = 0
+        while row < count:
+            together = 4 if row + 4 <= count else 1
+            total[:together] = 0
+            for place in range(blocks):
+                part[:together] = 0
+                if together == 4:
+                    _four(given[row : row + 4], whole[lanes], place * block, block, part[0], part[1], part[2], part[3])
+                else:
+                    _one(given[row], whole[lanes], place * block, block, part[0])
+                for i in range(together):
+                    here = sums[row + i, place]
+                    for lane in range(LANES):
+                        total[i, lane] += step[lanes, place, lane] * part[i, lane] + least[lanes, place, lane] * here
+            for i in range(together):
+                for lane in range(LANES):
+                    out[row + i, lanes * LANES + lane] = total[i, lane]
+            row += together
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _one(given: Floats, whole: NDArray[np.uint8], start: int, block: int, part: Floats) -> None:
+    for i in range(start, start + block):
+        value = given[i]
+        for lane in range(LANES):
+            part[lane] += np.float32(whole[i, lane]) * value
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _four(
+    given: Floats, whole: NDArray[np.uint8], start: int, block: int, a: Floats, b: Floats, c: Floats, d: Floats
+) -> None:
+    for i in range(start, start + block):
+        first, second, third, fourth = given[0, i], given[1, i], given[2, i], given[3, i]
+        for lane in range(LANES):
+            number = np.float32(whole[i, lane])
+            a[lane] += number * first
+            b[lane] += number * second
+            c[lane] += number * third
+            d[lane] += number * fourth
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _embed(embedding: Packed, tokens: Ints, out: Floats) -> None:
+    width = out.shape[1]
+    block = width // embedding.step.shape[2]
+    for row, token in enumerate(tokens):
+        lanes, lane = token // LANES, token % LANES
+        for i in range(width):
+            step, least = embedding.step[0, lanes, i // block, lane], embedding.least[0, lanes, i // block, lane]
+            out[row, i] = least + step * np.float32(embedding.whole[0, lanes, i, lane])
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _normalise(given: Floats, weight: Floats, epsilon: float, out: Floats) -> None:
+    """Root mean square normalisation (Zhang and Sennrich 1910.07467)."""
+    for row in range(given.shape[0]):
+        squares = np.float32(0)
+        for i in range(given.shape[1]):
+            squares += given[row, i] * given[row, i]
+        factor = np.float32(1 / np.sqrt(squares / given.shape[1] + epsilon))
+        for i in range(given.shape[1]):
+            out[row, i] = given[row, i] * factor * weight[i]
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _rotate(mixed: Floats, positions: Ints, heads: int, cosines: Floats, sines: Floats) -> None:
+    """Rotary positions (Su et al. 2104.09864) on the first `heads` heads, a half of each head with the other."""
+    half = cosines.shape[1]
+    for row, position in enumerate(positions):
+        for head in range(heads):
+            start = head * 2 * half
+            for i in range(start, start + half):
+                cosine, sine = cosines[position, i - start], sines[position, i - start]
+                left, right = mixed[row, i], mixed[row, i + half]
+                mixed[row, i] = left * cosine - right * sine
+                mixed[row, i + half] = right * cosine + left * sine
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _keep(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats) -> None:
+    """Put the keys and values of the rows where their texts have them."""
+    kv_heads, size = pool.shape[3], pool.shape[4] // PAGE
+    for row, position in enumerate(rows.positions):
+        page, place = rows.pages[rows.texts[row], position // PAGE], position % PAGE
+        for head in range(kv_heads):
+            key, value = (heads + head) * size, (heads + kv_heads + head) * size
+            for i in range(size):
+                pool[page, layer, 0, head, i * PAGE + place] = mixed[row, key + i]
+                pool[page, layer, 1, head, place * size + i] = mixed[row, value + i]
+
+
+@njit(parallel=True, fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out: Floats) -> None:
+    """Each head of each row looks at its text up to the row's own position."""
+    size = pool.shape[4] // PAGE
+    sharing = heads // pool.shape[3]
+    for item in prange(len(rows.positions) * heads):
+        row, head = item // heads, item % heads
+        length = rows.positions[row] + 1
+        pages = rows.pages[rows.texts[row]]
+        query = mixed[row, head * size : (head + 1) * size]
+        scores = np.zeros((length + PAGE - 1) // PAGE * PAGE, np.float32)
+        for number in range(len(scores) // PAGE):
+            keys = pool[pages[number], layer, 0, head // sharing]
+            part = scores[number * PAGE : (number + 1) * PAGE]
+            for i in range(size):
+                value = query[i]
+                for place in range(PAGE):
+                    part[place] += value * keys[i * PAGE + place]
+        highest = scores[:length].max()
+        factor = np.float32(1 / np.sqrt(size))
+        total = np.float32(0)
+        found = np.zeros(size, np.float32)
+        for number in range(len(scores) // PAGE):
+            values = pool[pages[number], layer, 1, head // sharing]
+            for place in range(min(PAGE, length - number * PAGE)):
+                share = np.exp((scores[number * PAGE + place] - highest) * factor)
+                total += share
+                for i in range(size):
+                    found[i] += share * values[place * size + i]
+        for i in range(size):
+            out[row, head * size + i] = found[i] / total
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _activate(gated: Floats, out: Floats) -> None:
+    """SwiGLU (Shazeer 2002.05202): the first half, through x * sigmoid(x), times the second."""
+    middle = out.shape[1]
+    for row in range(out.shape[0]):
+        for i in range(middle):
+            gate = gated[row, i]
+            out[row, i] = gate / (np.float32(1) + np.exp(-gate)) * gated[row, middle + i]
