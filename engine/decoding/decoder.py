@@ -26,6 +26,8 @@ from engine.errors import Origin
 from engine.grammar.free_text import any_bytes
 from engine.grammar.sources import compile_source
 from engine.masking import Masker, Place, TokenMask
+from engine.model.errors import Cancelled
+from engine.model.runner import Waiting
 
 if TYPE_CHECKING:
     from engine.model.model import Model
@@ -136,25 +138,29 @@ class Decoder:
         tokens = [step.token_id for step in self._steps[:index]]
         return self._distributions(index, self._forward.logits(tokens)[0], self._supports.at(self._place(index)))
 
-    def step(self) -> Step | None:
-        """The step at the position: replayed if it is known, else computed; None behind the end of the run.
+    def step(self, cancelled: Callable[[], bool] = never) -> Step | None:
+        """The step at the position: replayed if it is known, else computed; None behind the end of the run, or if
+        `cancelled` says so while the model reads.
 
         Raises ChoiceError if a token taken by hand is masked, DecodingError if the logits are broken.
         """
         if self._at == len(self._steps):
             if self._finish not in (None, "cancelled"):
                 return None
-            self._compute()
+            try:
+                self._compute(cancelled)
+            except Cancelled:
+                return None
             self._finish = self._reason_to_stop()
         self._at += 1
         return self._steps[self._at - 1]
 
     def run(self, cancelled: Callable[[], bool] = never) -> Iterator[Step]:
-        """The steps from the position to the end. `cancelled` is asked before each."""
+        """The steps from the position to the end. `cancelled` is asked before each and while the model reads."""
         while not cancelled():
-            step = self.step()
+            step = self.step(cancelled)
             if step is None:
-                return
+                break
             yield step
         if self._finish is None:
             self._finish = "cancelled"
@@ -180,19 +186,25 @@ class Decoder:
         other._at = index
         return other
 
-    def _compute(self) -> None:
-        """Compute the next step, or the next ones where the constraint forces several, and append them."""
+    def _compute(self, cancelled: Callable[[], bool]) -> None:
+        """Compute the next step, or the next ones where the constraint forces several, and append them. Its mask is
+        made while the model reads."""
         started = perf_counter()
         index = len(self._steps)
         ahead = self._ahead(index)
         found = perf_counter()
-        logits = self._forward.logits([step.token_id for step in self._steps], ahead)
+        waiting = Waiting(cancelled, None if ahead else lambda: self._look_up(index))
+        logits = self._forward.logits([step.token_id for step in self._steps], ahead, waiting)
         seconds = {"jump": found - started} if ahead else {}
         seconds["forward"] = perf_counter() - found
         if not ahead:
             self._take(index, logits[0], seconds)
         for place, token_id in enumerate(ahead):
             self._take(index + place, logits[place], {} if place else seconds, token_id)
+
+    def _look_up(self, index: int) -> None:
+        """Have the support of a step ready."""
+        self._supports.at(self._place(index))
 
     def _ahead(self, index: int) -> tuple[int, ...]:
         """Tokens that can be written from here without asking the model; none while a healed prefix is owed."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from engine.model.model import Model
+    from engine.model.runner import Waiting
 
 Logits = NDArray[np.float32]
 
@@ -36,16 +37,16 @@ class Forward:
         self._latest: tuple[tuple[int, ...], Logits] | None = None
         self._lock = Lock()
 
-    def logits(self, tokens: Sequence[int], ahead: Sequence[int] = ()) -> Logits:
+    def logits(self, tokens: Sequence[int], ahead: Sequence[int] = (), waiting: Waiting | None = None) -> Logits:
         """The logits for the token after the prompt and `tokens`, and after each of those `ahead`, which are read in
-        the same pass: float32 (1 + len(ahead), n)."""
+        the same pass: float32 (1 + len(ahead), n). `waiting`: what happens until they are there. Raises Cancelled."""
         with self._lock:
             first = self._known(tokens)
             wanted = len(ahead) + (first is None)
             if not wanted:
                 assert first is not None
                 return first[np.newaxis]
-            rows = self._read([*self._prompt, *tokens, *ahead], wanted)
+            rows = self._read([*self._prompt, *tokens, *ahead], wanted, waiting)
             if first is not None:
                 rows = np.concatenate([first[np.newaxis], rows])
             elif not tokens:
@@ -84,15 +85,13 @@ class Forward:
         rows = self._read([*self._prompt, *self._removed], len(self._removed) + 1)
         self._after_prompt, self._after_removed = rows[0].copy(), rows[-1].copy()
 
-    def _read(self, text: list[int], wanted: int) -> Logits:
+    def _read(self, text: list[int], wanted: int, waiting: Waiting | None = None) -> Logits:
         """The logits after each of the last `wanted` tokens of `text`."""
-        held = self._held[: self._cache.length]  # a pass that failed may have left less
+        held = self._held[: self._cache.length]  # a pass that failed or was cancelled has left less
         common = min(_common(held, text), len(text) - wanted)  # a token is read to get the logits after it
         self._cache.crop(common)
-        self._held = text[:common]
-        logits = self._model.extend(self._cache, text[common:], keep=wanted)
         self._held = text
-        return logits
+        return self._model.extend(self._cache, text[common:], keep=wanted, waiting=waiting)
 
 
 def _common(left: Sequence[int], right: Sequence[int]) -> int:

@@ -45,7 +45,7 @@ class SharedRun:
             if (known := self._known_after(taken)) is not None:
                 return known
             self._decoder.goto(taken)
-            if self._decoder.step() is None:
+            if self._decoder.step(cancelled) is None:
                 return taken
             self._ends.append(len(self._decoder.trace.steps))
             return self._ends[-1]

@@ -52,6 +52,7 @@ def load_model(spec: str | None = None, device: str | None = None, progress: Pro
     gc.disable()  # a fifth of the time goes into collections while modules are imported, and nothing is garbage yet
     try:
         model = _load(place, _chosen_device(device or os.environ.get("MASKSCOPE_DEVICE") or None))
+        gc.collect()  # the weights as they were read, where they were packed
         gc.freeze()  # what is loaded stays: later collections need not look at it (190 ms each)
     finally:
         if collecting:

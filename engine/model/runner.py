@@ -190,7 +190,7 @@ class Runner:
         chosen: list[tuple[Reading, Part]] = []
         kept: set[Cache] = set()
         for job, share in zip(jobs, shares([job.left for job in jobs], self._network.pass_tokens), strict=True):
-            for reading in job.readings:
+            for reading in (reading for reading in job.readings if reading.left):
                 kept.add(reading.cache)  # later jobs never take pages from earlier ones: the first always gets on
                 count = min(share, reading.left)
                 if count and self._network.pool.reserve(reading.cache, count, kept):

@@ -108,7 +108,7 @@ def test_the_same_question_is_answered_at_once_for_everybody() -> None:
 def test_runs_can_be_cancelled(fake_model: PageModel) -> None:
     slow = fake_model.extend
 
-    def extend(cache: object, ids: object, keep: int) -> object:
+    def extend(cache: object, ids: object, keep: int, waiting: object = None) -> object:
         pages._model.threading.Event().wait(0.05)
         return slow(cache, ids, keep)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from engine.model.runner import Waiting
 from engine.vocabulary import Vocabulary
 
 Logits = Callable[[tuple[int, ...]], np.ndarray]
@@ -46,7 +47,9 @@ class FakeModel:
     def new_cache(self) -> FakeCache:
         return FakeCache()
 
-    def extend(self, cache: FakeCache, ids: Sequence[int], keep: int) -> np.ndarray:
+    def extend(self, cache: FakeCache, ids: Sequence[int], keep: int, waiting: Waiting | None = None) -> np.ndarray:
+        if waiting and waiting.meanwhile:
+            waiting.meanwhile()
         rows = []
         for token_id in ids:
             cache.ids.append(token_id)

@@ -158,6 +158,13 @@ def test_texts_that_do_not_fit_together_are_read_again() -> None:
     assert sum(map(sum, network.passes)) == 3 * PAGE + PAGE + 1
 
 
+def test_one_question_about_more_texts_than_fit_is_answered_in_turn() -> None:
+    network = CountingNetwork(pages=2)
+    readings = [Reading(Cache(network.pool), [text] * PAGE, PAGE - 1) for text in range(5)]
+    Runner(network).read(readings)
+    assert [reading.logits[0].tolist() for reading in readings] == [[[PAGE - 1, text]] for text in range(5)]
+
+
 def test_forks_share_pages_until_they_are_written() -> None:
     network = CountingNetwork(pages=8)
     runner, cache = Runner(network), Cache(network.pool)

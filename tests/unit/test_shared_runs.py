@@ -13,6 +13,7 @@ import pytest
 from engine.decoding.errors import ChoiceError
 from engine.decoding.records import RunSpec
 from engine.decoding.shared import Follower, SharedRun
+from engine.model.runner import Waiting
 from pages._session import Visit, never
 from tests.unit.fake_model import FakeCache, FakeModel
 from tests.unit.test_decoder import SPEC, VOCABULARY, A, B, decoder, finished
@@ -86,9 +87,9 @@ class SlowModel(FakeModel):
         super().__init__(VOCABULARY)
         self.go = threading.Event()
 
-    def extend(self, cache: FakeCache, ids: Sequence[int], keep: int) -> np.ndarray:
+    def extend(self, cache: FakeCache, ids: Sequence[int], keep: int, waiting: Waiting | None = None) -> np.ndarray:
         assert self.go.wait(20)
-        return super().extend(cache, ids, keep)
+        return super().extend(cache, ids, keep, waiting)
 
 
 def test_who_waits_for_another_is_cancelled_at_once() -> None:
