@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from engine.model.bundled import Progress, bundled_model
 from engine.model.errors import ModelError
@@ -24,11 +25,24 @@ def terminal_progress() -> Progress:
     return by_stage
 
 
+def read_a_token(folder: Path) -> None:
+    """So that the compiled code is there before a server starts: it takes seconds the first time and is kept."""
+    from engine.model.llama import Llama
+    from engine.model.packed import open_weights
+    from engine.model.runner import Part
+
+    if (weights := open_weights(folder)) is not None:
+        Llama(weights).read([Part([0], 0, 1, [0])])
+
+
 def main() -> int:
     if os.environ.get("MASKSCOPE_MODEL"):
         return 0
     try:
-        bundled_model(terminal_progress())
+        progress = terminal_progress()
+        folder = bundled_model(progress)
+        progress("Reading a token with it (compiled now if this is the first time)", 1.0)
+        read_a_token(folder)
     except ModelError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1

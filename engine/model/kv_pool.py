@@ -12,14 +12,26 @@ import weakref
 from collections import deque
 from collections.abc import Collection, Sequence
 from threading import RLock
-
-import torch
+from typing import Any, Protocol
 
 PAGE = 32
 """Tokens in a page."""
 
 BOUND = 2**30
 """Bytes of keys and values, of all sessions together: about 23,000 tokens of the bundled model."""
+
+
+class Store(Protocol):
+    """The pages themselves, a tensor or an array: first axis the page."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, page: int, /) -> Any: ...
+    def __setitem__(self, page: int, value: Any, /) -> None: ...
+
+
+def pages_within(page_bytes: int, context: int, bound: int = BOUND) -> int:
+    """How many pages of a size the bound allows, but at least those of one text of `context` tokens."""
+    return max(bound // page_bytes, -(-context // PAGE))
 
 
 class Cache:
@@ -59,26 +71,11 @@ class Cache:
 
 
 class Pool:
-    """Pages for the keys and values of a network; every method may be called from any thread.
+    """Who has which page of a `store`; every method may be called from any thread."""
 
-    `store` (pages, layers, 2, heads, PAGE * size): keys lie (size, PAGE), values (PAGE, size). It has room for at least
-    one text of `context` tokens, whatever the bound.
-    """
-
-    def __init__(
-        self,
-        *,
-        layers: int,
-        heads: int,
-        size: int,
-        context: int,
-        bound: int = BOUND,
-        dtype: torch.dtype = torch.float32,
-        device: str = "cpu",
-    ) -> None:
-        page = layers * 2 * heads * PAGE * size * dtype.itemsize
-        count = max(bound // page, -(-context // PAGE))
-        self.store = torch.empty((count, layers, 2, heads, PAGE * size), dtype=dtype, device=device)
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        count = len(store)
         self._free = list(range(count - 1, -1, -1))
         self._owners = [0] * count  # texts that share a page
         self._caches: weakref.WeakSet[Cache] = weakref.WeakSet()
@@ -145,7 +142,7 @@ class Pool:
 
     def _copy_last(self, cache: Cache) -> None:
         page = self._taken()
-        self.store[page].copy_(self.store[cache.pages[-1]])
+        self.store[page] = self.store[cache.pages[-1]]
         self._release(cache.pages[-1:])
         cache.pages[-1] = page
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 from numpy.typing import NDArray
 
 from engine.model.blocks import LANES, Floats, Packed
@@ -24,8 +24,9 @@ Ints = NDArray[np.int32]
 class Weights(NamedTuple):
     """All of a network. First axis of the matrices and of `norms` (layers, 2, width): the layer.
 
-    `queries_keys_values` and `gates_ups` are matrices that read the same input, one below the other. `cosines` and
-    `sines`: float32 (context, half a head), the rotation by position.
+    `embedding` gives the logits as well. `queries_keys_values` and `gates_ups` are matrices that read the same input,
+    one below the other. `epsilon` (1,) is added to squares. `cosines` and `sines`: float32 (context, half a head), the
+    rotation by position.
     """
 
     embedding: Packed
@@ -33,10 +34,9 @@ class Weights(NamedTuple):
     attention_out: Packed
     gates_ups: Packed
     mlp_out: Packed
-    logits: Packed
     norms: Floats
     last_norm: Floats
-    epsilon: float
+    epsilon: Floats
     cosines: Floats
     sines: Floats
 
@@ -70,14 +70,14 @@ def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints) -> Floats:
     gated = np.empty((count, 2 * middle), np.float32)
     active = np.empty((count, middle), np.float32)
     for layer in range(weights.norms.shape[0]):
-        _normalise(text, weights.norms[layer, 0], weights.epsilon, normed)
+        _normalise(text, weights.norms[layer, 0], weights.epsilon[0], normed)
         _multiply(normed, weights.queries_keys_values, layer, mixed)
         _rotate(mixed, rows.positions, heads + kv_heads, weights.cosines, weights.sines)
         _keep(mixed, rows, layer, heads, pool)
         _attend(mixed, rows, layer, heads, pool, attended)
         _multiply(attended, weights.attention_out, layer, change)
         text += change
-        _normalise(text, weights.norms[layer, 1], weights.epsilon, normed)
+        _normalise(text, weights.norms[layer, 1], weights.epsilon[0], normed)
         _multiply(normed, weights.gates_ups, layer, gated)
         _activate(gated, active)
         _multiply(active, weights.mlp_out, layer, change)
@@ -85,13 +85,13 @@ def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints) -> Floats:
     last = np.empty((len(wanted), width), np.float32)
     for place, row in enumerate(wanted):
         last[place] = text[row]
-    _normalise(last, weights.last_norm, weights.epsilon, last)
-    found = np.empty((len(wanted), weights.logits.whole.shape[1] * LANES), np.float32)
-    _multiply(last, weights.logits, 0, found)
+    _normalise(last, weights.last_norm, weights.epsilon[0], last)
+    found = np.empty((len(wanted), weights.embedding.whole.shape[1] * LANES), np.float32)
+    _multiply(last, weights.embedding, 0, found)
     return found
 
 
-@njit(parallel=True, fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
     """out[r] = matrix @ given[r]. Four rows go through the matrix together: an integer is unpacked once for them."""
     whole, step, least = matrix.whole[layer], matrix.step[layer], matrix.least[layer]
@@ -102,7 +102,7 @@ def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
     for row in range(count):
         for place in range(blocks):
             sums[row, place] = given[row, place * block : (place + 1) * block].sum()
-    for lanes in prange(whole.shape[0]):
+    for lanes in range(whole.shape[0]):
         total = np.empty((4, LANES), np.float32)
         part = np.empty((4, LANES), np.float32)
         row = 0
@@ -197,12 +197,12 @@ def _keep(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats) -> No
                 pool[page, layer, 1, head, place * size + i] = mixed[row, value + i]
 
 
-@njit(parallel=True, fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out: Floats) -> None:
     """Each head of each row looks at its text up to the row's own position."""
     size = pool.shape[4] // PAGE
     sharing = heads // pool.shape[3]
-    for item in prange(len(rows.positions) * heads):
+    for item in range(len(rows.positions) * heads):
         row, head = item // heads, item % heads
         length = rows.positions[row] + 1
         pages = rows.pages[rows.texts[row]]

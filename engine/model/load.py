@@ -18,6 +18,7 @@ from engine.model.errors import ModelError
 
 if TYPE_CHECKING:  # torch and transformers take seconds to import; a page must not wait for them
     from engine.model.model import Model
+    from engine.model.runner import Network
 
 # torch's threads spin while they wait for each other, unless told to sleep before torch is loaded. Where something else
 # wants a core as well (a browser, another session), spinning makes a forward pass up to ten times slower.
@@ -27,6 +28,7 @@ DEVICES = ("cpu", "cuda", "mps")
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _HUB_FILES = ["*.safetensors", "*.safetensors.index.json", "*.json", "*.jinja", "*.model", "*.txt"]
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+_LOCAL: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 _TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "tokenizer_config.json")
 
 
@@ -52,7 +54,6 @@ def load_model(spec: str | None = None, device: str | None = None, progress: Pro
     gc.disable()  # a fifth of the time goes into collections while modules are imported, and nothing is garbage yet
     try:
         model = _load(place, _chosen_device(device or os.environ.get("MASKSCOPE_DEVICE") or None))
-        gc.collect()  # the weights as they were read, where they were packed
         gc.freeze()  # what is loaded stays: later collections need not look at it (190 ms each)
     finally:
         if collecting:
@@ -147,30 +148,58 @@ def _load(place: _Place, device: str) -> Model:
 
 
 def _read(place: _Place, device: str) -> Model:
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoTokenizer
     from transformers.utils import logging
 
     from engine.model.model import Model
 
     logging.disable_progress_bar()
-    common: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    weights: dict[str, Any] = {"gguf_file": place.gguf} if place.gguf else {"use_safetensors": True}
-    tokenizer = AutoTokenizer.from_pretrained(
-        place.folder, **common, **({"gguf_file": place.gguf} if place.gguf else {})
-    )
+    gguf = {"gguf_file": place.gguf} if place.gguf else {}
+    tokenizer = AutoTokenizer.from_pretrained(place.folder, **_LOCAL, **gguf)
+    network, details = (device == "cpu" and _packed(place)) or _network(place, device)
+    model = Model(network, tokenizer, path=place.folder, name=place.name, device=device, **details)
+    model.extend(model.new_cache(), [0])  # the first pass is slow, and a model that cannot run should fail here
+    return model
+
+
+def _packed(place: _Place) -> tuple[Network, dict[str, Any]] | None:
+    """The network whose weights are packed, and what a Model says of it."""
+    from transformers import GenerationConfig
+
+    from engine.model.llama import Llama
+    from engine.model.packed import open_weights
+
+    weights = open_weights(place.folder)
+    if weights is None:
+        return None
+    network = Llama(weights)
+    configured = GenerationConfig.from_pretrained(place.folder, local_files_only=True)
+    return network, _details(network.context, network.vocabulary_size, configured)
+
+
+def _network(place: _Place, device: str) -> tuple[Network, dict[str, Any]]:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from engine.model.transformer import Transformer
+
     network = AutoModelForCausalLM.from_pretrained(
         place.folder,
         dtype=torch.bfloat16 if device == "cuda" else torch.float32,
-        attn_implementation="sdpa",
-        **common,
-        **weights,
+        **_LOCAL,
+        **({"gguf_file": place.gguf} if place.gguf else {"use_safetensors": True}),
     )
     network = network.to(device).eval()
     context = int(network.config.get_text_config().max_position_embeddings)
-    model = Model(network, tokenizer, path=place.folder, name=place.name, context=context)
-    model.extend(model.new_cache(), [0])  # the first pass is slow, and a model that cannot run should fail here
-    return model
+    size = network.get_output_embeddings().weight.shape[0]
+    return Transformer(network, context), _details(context, size, network.generation_config)
+
+
+def _details(context: int, vocabulary_size: int, configured: Any) -> dict[str, Any]:
+    """`configured`: the generation config, with one stop id, many or none."""
+    ends = configured.eos_token_id
+    end_ids = {int(token_id) for token_id in (ends if isinstance(ends, list) else [ends]) if token_id is not None}
+    return {"context": context, "vocabulary_size": vocabulary_size, "end_ids": end_ids}
 
 
 def _first_line(error: Exception) -> str:

@@ -6,7 +6,7 @@ Forward passes of all threads go through one runner; see `runner` for who is ser
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.model.kv_pool import Cache
-from engine.model.llama import Llama
-from engine.model.prompts import closing_token, encode_chat, encode_plain, template_around
+from engine.model.prompts import closing_tokens, encode_chat, encode_plain, template_around
 from engine.model.runner import Network, Reading, Runner, Waiting
-from engine.model.transformer import Transformer
 from engine.vocabulary import Canonical, Vocabulary
 
 # Texts that branch off from one and are read together: each has a page of its own.
@@ -30,22 +28,33 @@ class Model:
     thread.
 
     `path`: the folder with the tokenizer and the weights; `context`: tokens the model can read and write in all;
-    `device`: where it runs. `has_chat_template`: whether `chat_template=True` has an effect.
+    `device`: where it runs. `end_ids` are those of its configuration; the token that closes a turn in the chat template
+    is one as well. `has_chat_template`: whether `chat_template=True` has an effect.
     """
 
-    def __init__(self, network: Any, tokenizer: Any, *, path: Path, name: str, context: int) -> None:
+    def __init__(
+        self,
+        network: Network,
+        tokenizer: Any,
+        *,
+        path: Path,
+        name: str,
+        context: int,
+        device: str,
+        vocabulary_size: int,
+        end_ids: Iterable[int],
+    ) -> None:
         self.tokenizer = tokenizer
         self.path = path
         self.name = name
         self.context = context
-        self.device = str(network.device)
-        self._driven: Network = Llama.of(network, context) or Transformer(network, context)
-        self._runner = Runner(self._driven)
+        self.device = device
+        self._network = network
+        self._runner = Runner(network)
         self._tokenizer_lock = threading.Lock()
         self._around = template_around(tokenizer)
-        self.vocabulary = Vocabulary.from_tokenizer(
-            tokenizer, _end_ids(network, tokenizer), size=network.get_output_embeddings().weight.shape[0]
-        )
+        ends = {*end_ids, *closing_tokens(tokenizer)}
+        self.vocabulary = Vocabulary.from_tokenizer(tokenizer, ends, size=vocabulary_size)
 
     @cached_property
     def canonical(self) -> Canonical:
@@ -72,7 +81,7 @@ class Model:
             return encode_chat(self.tokenizer, self._around, prompt, self.vocabulary.special_ids)
 
     def new_cache(self) -> Cache:
-        return Cache(self._driven.pool)
+        return Cache(self._network.pool)
 
     def before(self, thread: int) -> int:
         """How many others are served before a thread (its ident) that waits for a forward pass has its turn."""
@@ -116,10 +125,3 @@ class Model:
 
     def _rows(self, reading: Reading) -> NDArray[np.float32]:
         return np.concatenate([np.empty((0, self.vocabulary.size), dtype=np.float32), *reading.logits])
-
-
-def _end_ids(network: Any, tokenizer: Any) -> set[int]:
-    """All stop ids of the generation config, and the token that closes a turn in the chat template."""
-    configured = network.generation_config.eos_token_id
-    ends = set(configured if isinstance(configured, list) else [configured]) | {closing_token(tokenizer)}
-    return {int(token_id) for token_id in ends if token_id is not None}

@@ -47,18 +47,18 @@ def encode_chat(tokenizer: Any, around: tuple[str, str], prompt: str, special_id
     return _encode_apart(tokenizer, before, prompt, after)
 
 
-def closing_token(tokenizer: Any) -> int | None:
-    """The special token with which the chat template closes what the assistant said, or None."""
+def closing_tokens(tokenizer: Any) -> set[int]:
+    """The special token with which the chat template closes what the assistant said, if there is one."""
     if not tokenizer.chat_template:
-        return None
+        return set()
     messages = [{"role": "user", "content": "."}, {"role": "assistant", "content": _HARMLESS}]
     try:
         text = tokenizer.apply_chat_template(messages, tokenize=False)
     except Exception:  # see template_around
-        return None
+        return set()
     after = text.partition(_HARMLESS)[2].lstrip()
     found = _special_pattern(tokenizer).match(after)
-    return tokenizer.convert_tokens_to_ids(found[0].strip()) if found else None
+    return {int(tokenizer.convert_tokens_to_ids(found[0].strip()))} if found else set()
 
 
 def _encode_apart(tokenizer: Any, before: str, prompt: str, after: str) -> list[int]:

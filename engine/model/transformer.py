@@ -8,6 +8,7 @@ own pages. On CUDA the weights are bfloat16 and scaled dot product attention pic
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
 from engine.model.blocks import Floats
-from engine.model.kv_pool import PAGE, Pool
+from engine.model.kv_pool import PAGE, Pool, pages_within
 from engine.model.runner import Part
 
 ATTENTION = "maskscope"
@@ -38,9 +39,10 @@ class Transformer:
         if len(set(shapes)) != 1:
             raise ValueError("its layers don't all have keys and values of one shape")
         (heads, size), *_ = shapes
-        self.pool = Pool(
-            layers=len(shapes), heads=heads, size=size, context=context, dtype=network.dtype, device=str(network.device)
-        )
+        page = (len(shapes), 2, heads, PAGE * size)
+        pages = pages_within(prod(page) * network.dtype.itemsize, context)
+        self._store = torch.empty((pages, *page), dtype=network.dtype, device=network.device)
+        self.pool = Pool(self._store)
 
     @torch.inference_mode()
     def read(self, parts: Sequence[Part]) -> list[Floats]:
@@ -50,12 +52,12 @@ class Transformer:
         wanted: list[int] = []
         end = 0
         for part in parts:
-            texts.append((end, part, torch.tensor(part.pages, device=self.pool.store.device)))
+            texts.append((end, part, torch.tensor(part.pages, device=self._store.device)))
             positions += range(part.start, part.start + len(part.tokens))
             end += len(part.tokens)
             wanted += range(end - part.wanted, end)
         tokens = [token for part in parts for token in part.tokens]
-        logits = self._pass(tokens, positions, wanted or [end - 1], pool=self.pool.store, texts=texts)
+        logits = self._pass(tokens, positions, wanted or [end - 1], pool=self._store, texts=texts)
         rows = logits.float().cpu().numpy()
         ends = np.cumsum([part.wanted for part in parts])
         return np.split(rows[: len(wanted)], ends[:-1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,12 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM
 
-from engine.model.kv_pool import Cache, Pool
+from engine.model import load_model
+from engine.model.kv_pool import Cache
 from engine.model.llama import Llama
+from engine.model.llama_kernel import Weights
 from engine.model.model import Model
+from engine.model.packed import open_weights
 from engine.model.runner import Reading, Runner
 from engine.model.transformer import Transformer
 
@@ -25,6 +29,12 @@ def network(model: Model) -> Any:
     return AutoModelForCausalLM.from_pretrained(model.path, dtype=torch.float32, local_files_only=True).eval()
 
 
+def weights_of(model: Model) -> Weights:
+    weights = open_weights(model.path)
+    assert weights is not None
+    return weights
+
+
 def texts_of(model: Model) -> list[list[int]]:
     random = np.random.default_rng(7)
     return [random.integers(5, model.vocabulary.size, length).tolist() for length in LENGTHS]
@@ -34,9 +44,7 @@ def test_both_networks_give_what_the_library_gives(model: Model, network: Any) -
     texts = texts_of(model)[:5]
     with torch.inference_mode():
         expected = [network(torch.tensor([text])).logits[0].numpy() for text in texts]
-    written_out = Llama.of(network, 512)
-    assert written_out is not None
-    for driven in (written_out, Transformer(network, 512)):
+    for driven in (Llama(weights_of(model), bound=0), Transformer(network, 512)):
         readings = [Reading(Cache(driven.pool), text, 0) for text in texts]
         Runner(driven).read(readings)
         for reading, logits in zip(readings, expected, strict=True):
@@ -60,21 +68,34 @@ def test_logits_do_not_depend_on_what_else_is_in_the_pass(model: Model) -> None:
         np.testing.assert_allclose(together[place], logits, atol=1e-4)
 
 
-def test_a_pool_of_a_few_texts_changes_nothing(model: Model, network: Any) -> None:
+def test_a_pool_of_a_few_texts_changes_nothing(model: Model) -> None:
     texts = texts_of(model)
-    small = Llama.of(network, 96)
-    assert small is not None
-    config = network.config
-    small.__init__(  # type: ignore[misc]
-        small._weights,
-        Pool(
-            layers=config.num_hidden_layers, heads=config.num_key_value_heads, size=config.head_dim, context=96, bound=0
-        ),
-        config.vocab_size,
-    )
-    runner = Runner(small)
+    weights = weights_of(model)
+    small = Llama(weights._replace(cosines=weights.cosines[:96], sines=weights.sines[:96]), bound=0)
     readings = [Reading(Cache(small.pool), text, len(text) - 1) for text in texts]
-    runner.read(readings)
+    Runner(small).read(readings)
     for text, reading in zip(texts, readings, strict=True):
         expected = model.extend(model.new_cache(), text, keep=1)
         np.testing.assert_allclose(np.concatenate(reading.logits), expected, atol=1e-4)
+
+
+def test_every_weight_is_what_the_file_says(model: Model, network: Any) -> None:
+    packed = weights_of(model).mlp_out
+    layer = 29
+    whole, step, least = (part[layer].transpose(0, 2, 1).reshape(-1, part.shape[2]) for part in packed)
+    block = whole.shape[1] // step.shape[1]
+    given = least.repeat(block, 1) + step.repeat(block, 1) * whole
+    np.testing.assert_allclose(given, network.model.layers[layer].mlp.down_proj.weight.detach(), rtol=0, atol=2e-7)
+
+
+def test_a_model_of_ones_own_goes_through_the_library(model: Model, tmp_path: Path) -> None:
+    for file in model.path.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).symlink_to(file)
+    own = load_model(str(tmp_path), device="cpu")
+    ids = model.encode("Hello", chat_template=True)
+    assert own.vocabulary.digest == model.vocabulary.digest
+    assert own.vocabulary.end_ids == model.vocabulary.end_ids
+    assert own.context == model.context
+    both = (each.extend(each.new_cache(), ids, keep=1) for each in (own, model))
+    np.testing.assert_allclose(*both, atol=TOLERANCE)

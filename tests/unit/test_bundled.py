@@ -30,7 +30,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "model.safetensors").write_bytes(gguf.read_bytes())
 
     monkeypatch.setattr(bundled, "fetch", fetch)
+
+    def pack(folder: Path, packed: Path, progress: bundled.Progress) -> None:
+        packed.mkdir()
+        (packed / "numbers").write_bytes((folder / "model.safetensors").read_bytes())
+
     monkeypatch.setattr(bundled, "_convert", convert)
+    monkeypatch.setattr(bundled, "_pack", pack)
     monkeypatch.setattr(bundled, "GGUF_SHA256", hashlib.sha256(b"weights").hexdigest())
     return tmp_path / "cache" / "models"
 
@@ -46,12 +52,22 @@ def test_made_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[float] = []
     folder = bundled.bundled_model(lambda text, part: seen.append(part))
     assert (folder / "model.safetensors").read_bytes() == b"weights"
+    assert (folder / bundled.PACKED / "numbers").read_bytes() == b"weights"
     assert [path.name for path in cache.iterdir()] == [folder.name]
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
 
     monkeypatch.setattr(bundled, "fetch", lambda *args: pytest.fail("fetched twice"))
     assert bundled.bundled_model(ignored) == folder
+
+
+def test_a_model_of_before_is_packed_only(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bundled, "fetch", lambda *args: pytest.fail("fetched"))
+    folder = bundled.model_folder()
+    folder.mkdir(parents=True)
+    (folder / "model.safetensors").write_bytes(b"old")
+    assert bundled.bundled_model(ignored) == folder
+    assert (folder / bundled.PACKED / "numbers").read_bytes() == b"old"
 
 
 def test_another_file_than_the_pinned_one(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,11 +153,14 @@ def test_the_command_reports_each_stage_once(
     cache: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("MASKSCOPE_MODEL", raising=False)
+    read = []
+    monkeypatch.setattr(__main__, "read_a_token", read.append)
     assert __main__.main() == 0
-    assert bundled.model_folder().is_dir()
+    assert read == [bundled.model_folder()]
     assert capsys.readouterr().err.splitlines() == [
         " 30%  Checking the bundled model",
         "100%  The bundled model is ready",
+        "100%  Reading a token with it (compiled now if this is the first time)",
     ]
 
 

@@ -19,8 +19,7 @@ class CountingNetwork:
     pass_tokens = 8
 
     def __init__(self, pages: int) -> None:
-        page_bytes = 2 * PAGE * 4
-        self.pool = Pool(layers=1, heads=1, size=1, context=PAGE, bound=pages * page_bytes)
+        self.pool = Pool(np.empty((pages, 1), np.float32))
         self.passes: list[list[int]] = []
         self.gate = threading.Event()
         self.gate.set()
