@@ -49,6 +49,8 @@ def bundled_model(progress: Progress) -> Path:
     """The folder of the bundled model, made now if need be (a minute). Raises ModelError if it can't be made."""
     folder = model_folder()
     _remove_abandoned(folder.parent)
+    if (folder / PACKED).is_dir():
+        return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         for made, make in ((folder, _make), (folder / PACKED, _make_packed)):
