@@ -1,12 +1,14 @@
 """What masks cost on real schemas, beside the other engines, in one run.
 
-    python -m benchmarks.masks [--schemas 300] [--engines maskscope,llguidance]
+    python -m benchmarks.masks [--schemas 300] [--engines maskscope,llguidance] [--vocabulary tekken]
 
 Every engine sits in a process of its own with one thread and gets the same random sample of MaskBench schemas with the
-same tokens of their instances. A first pass is cold: every cache that a schema has filled is emptied before the next. A
-second one over the same schemas in the same process is warm. A schema that takes more than 20 s ends the process and
-counts as a timeout. Verdicts stand beside the times: a fast mask that is wrong is worth nothing. Peers that are not
-installed are left out; `requirements-peers.txt` has them.
+same tokens of their instances, three times: *cold*, every cache that a schema has filled is emptied before the next;
+*new*, nothing is emptied any more, and each schema is new beside those before it; *warm*, all of them again. A schema
+that takes more than 20 s ends the process, counts as a timeout and is not asked again. Verdicts stand beside the times:
+a fast mask that is wrong is worth nothing. Where an engine takes tokens for other bytes than the vocabulary does, that
+is said. Peers that are not installed are left out; `requirements-peers.txt` has them, and the package of the larger
+vocabulary.
 """
 
 from __future__ import annotations
@@ -26,8 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.peers.worker import ENGINES, bundled_tokenizer
+from benchmarks.peers.vocabularies import tokenizer as named_tokenizer
+from benchmarks.peers.worker import ENGINES
 
+PASSES = ("cold", "new", "warm")
 TIMEOUT = 20.0
 START = 180.0
 """Seconds an engine may take to get ready for a vocabulary."""
@@ -64,10 +68,17 @@ class Figures:
 
 
 class Process:
-    """An engine in a process of its own, started again where a schema was too much for it."""
+    """An engine in a process of its own, started again where a schema was too much for it.
 
-    def __init__(self, engine: str) -> None:
-        self._command = [sys.executable, "-m", "benchmarks.peers.worker", engine]
+    `engine`: its name. `differences`: what it takes for another token than the vocabulary does, in words.
+    """
+
+    engine: str
+    differences: str
+
+    def __init__(self, engine: str, vocabulary: str) -> None:
+        self.engine = engine
+        self._command = [sys.executable, "-m", "benchmarks.peers.worker", engine, vocabulary]
         self._start()
 
     def ask(self, request: dict[str, Any]) -> dict[str, Any] | None:
@@ -89,8 +100,10 @@ class Process:
         self._worker = subprocess.Popen(
             self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ONE_THREAD}
         )
-        if self._line(START) is None:
-            raise SystemExit(f"{self._command[-1]} did not start")
+        ready = self._line(START)
+        if ready is None:
+            raise SystemExit(f"{self.engine} did not start")
+        self.differences = ready["differences"]
 
     def _line(self, seconds: float) -> dict[str, Any] | None:
         assert self._worker.stdout is not None
@@ -120,17 +133,22 @@ def requests(rows: list[dict[str, Any]], tokenizer: Any) -> Iterator[dict[str, A
         yield {"id": row["id"], "schema": json.dumps(row["schema"], ensure_ascii=False), "texts": texts}
 
 
-def measure(engine: str, asked: list[dict[str, Any]]) -> tuple[Figures, Figures]:
-    """The cold and the warm pass."""
-    process = Process(engine)
-    passes = Figures(), Figures()
-    for figures, cold in zip(passes, (True, False), strict=True):
+def measure(engine: str, vocabulary: str, asked: list[dict[str, Any]]) -> dict[str, Figures]:
+    """Every pass by its name."""
+    process = Process(engine, vocabulary)
+    if process.differences:
+        print(f"{engine}: {process.differences}")
+    passes = {name: Figures() for name in PASSES}
+    endless: set[str] = set()
+    for name, figures in passes.items():
         for request in asked:
-            reply = process.ask({**request, "cold": cold})
+            reply = None if request["id"] in endless else process.ask({**request, "cold": name == "cold"})
             if reply is None:
                 figures.timeouts += 1
+                endless.add(request["id"])
             else:
                 figures.add(request["id"], reply)
+        report(f"{engine} {name}", figures)
     process.close()
     return passes
 
@@ -157,9 +175,10 @@ def report(name: str, figures: Figures) -> None:
     )
 
 
-def compare(engine: str, ours: tuple[Figures, Figures], theirs: tuple[Figures, Figures]) -> None:
+def compare(engine: str, ours: dict[str, Figures], theirs: dict[str, Figures]) -> None:
     """The ratio of the total times, over the schemas that both take."""
-    for name, mine, peer in zip(("cold", "warm"), ours, theirs, strict=True):
+    for name, mine in ours.items():
+        peer = theirs[name]
         both = mine.totals.keys() & peer.totals.keys()
         ratio = sum(mine.totals[schema] for schema in both) / sum(peer.totals[schema] for schema in both)
         print(f"maskscope / {engine}, {name}: {ratio:.2f} over {len(both)} schemas")
@@ -169,21 +188,21 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="Masks on real schemas, beside the other engines.")
     parser.add_argument("--schemas", type=int, default=300)
     parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--vocabulary", default="bundled", help='"bundled", "tekken", or a number: tekken in that size')
     options = parser.parse_args(arguments)
-    tokenizer = bundled_tokenizer()
+    tokenizer = named_tokenizer(options.vocabulary)
     asked = list(requests(sample(options.schemas), tokenizer))
     tokens = sum(len(text["ids"]) for request in asked for text in request["texts"])
     print(f"{len(asked)} schemas, {tokens} tokens, a vocabulary of {len(tokenizer)}; figures are p50 p90 p99 mean")
-    passes: dict[str, tuple[Figures, Figures]] = {}
+    passes: dict[str, dict[str, Figures]] = {}
     for engine in options.engines.split(","):
         if not ENGINES[engine].installed():
             print(f"{engine}: not installed")
             continue
-        passes[engine] = measure(engine, asked)
-        for name, figures in zip(("cold", "warm"), passes[engine], strict=True):
-            report(f"{engine} {name}", figures)
-    for engine in passes.keys() - {"maskscope"} if "maskscope" in passes else ():
-        compare(engine, passes["maskscope"], passes[engine])
+        passes[engine] = measure(engine, options.vocabulary, asked)
+    ours = passes.pop("maskscope", None)
+    for engine, theirs in passes.items() if ours else ():
+        compare(engine, ours, theirs)
     return 0
 
 

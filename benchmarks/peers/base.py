@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 
@@ -39,3 +40,6 @@ class Engine(Protocol):
 
     def forget(self) -> None:
         """Empty every cache that a schema has filled; what belongs to the vocabulary stays."""
+
+    def spelled(self) -> tuple[Sequence[bytes], set[int]]:
+        """The bytes that it takes each token for, b"" where for none, and its end tokens."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import llguidance
@@ -32,6 +33,11 @@ class LLGuidance:
 
     def forget(self) -> None:
         """It keeps nothing between grammars."""
+
+    def spelled(self) -> tuple[Sequence[bytes], set[int]]:
+        known, ids = self._tokenizer, range(self._tokenizer.vocab_size)
+        tokens = [b"" if known.is_special_token(token_id) else known.decode_bytes([token_id]) for token_id in ids]
+        return tokens, {*known.eos_tokens}
 
 
 class _Matcher:

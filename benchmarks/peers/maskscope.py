@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 
 from engine import Masker, compile_json_schema
 from engine.errors import ConstraintError
@@ -31,6 +32,9 @@ class Maskscope:
     def forget(self) -> None:
         gc.collect()
         gc.freeze()  # as `load_model` does: a collection does not sweep what stays through the processor's caches
+
+    def spelled(self) -> tuple[Sequence[bytes], set[int]]:
+        return self.vocabulary.tokens, set(self.vocabulary.end_ids)
 
 
 class _Matcher:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ WHITE_SPACE = r"[ \n\r\t]*"
 
 class OutlinesCore:
     def __init__(self, tokens: list[bytes], end_id: int) -> None:
+        self._tokens = tokens
         ids: dict[bytes, list[int]] = {}
         for token_id, token in enumerate(tokens):
             if token:
@@ -33,6 +35,9 @@ class OutlinesCore:
 
     def forget(self) -> None:
         """It keeps nothing between indexes."""
+
+    def spelled(self) -> tuple[Sequence[bytes], set[int]]:
+        return self._tokens, {self._vocabulary.get_eos_token_id()}
 
 
 class _Matcher:

@@ -11,10 +11,10 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any
 
-from engine.model.bundled import bundled_model
 from engine.vocabulary import Vocabulary
 
 from .base import Engine, Refused
+from .vocabularies import tokenizer as named_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,6 @@ class Peer:
 
     def installed(self) -> bool:
         return find_spec(self.module) is not None
-
-
-def bundled_tokenizer() -> Any:
-    """The bundled model's: byte-level BPE, 49,152 tokens."""
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(bundled_model(lambda text, part: None), local_files_only=True)
 
 
 def maskscope(tokenizer: Any, vocabulary: Vocabulary) -> Engine:
@@ -114,14 +107,25 @@ def peak() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def main(name: str) -> None:
-    tokenizer = bundled_tokenizer()
+def differences(engine: Engine, vocabulary: Vocabulary) -> str:
+    """What the engine takes for another token than the vocabulary does, in words; empty where nothing."""
+    spelled, ends = engine.spelled()
+    others = [pair for pair in zip(spelled, vocabulary.tokens, strict=True) if pair[0] != pair[1]]
+    controls = sum(not token for _, token in others)
+    found = [f"{len(others) - controls} tokens spell other bytes"] if len(others) > controls else []
+    found += [f"{controls} control tokens are text"] if controls else []
+    found += [] if ends == vocabulary.end_ids else [f"other end tokens: {sorted(ends)}"]
+    return ", ".join(found)
+
+
+def main(name: str, vocabulary_name: str) -> None:
+    tokenizer = named_tokenizer(vocabulary_name)
     vocabulary = Vocabulary.from_tokenizer(tokenizer)
     engine = ENGINES[name].start(tokenizer, vocabulary)
     matcher = engine.matcher(engine.compile(SIMPLE))
     matcher.mask()  # compiled code is warm, as it is in a server
     matcher.advance(tokenizer.encode("{", add_special_tokens=False)[0])
-    print(json.dumps({"ready": name}), flush=True)
+    print(json.dumps({"differences": differences(engine, vocabulary)}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         if request["cold"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ from .base import Refused
 
 class XGrammar:
     def __init__(self, tokenizer: Any, size: int) -> None:
-        info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=size)
-        self._compiler = xgrammar.GrammarCompiler(info, max_threads=1)
+        self._info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=size)
+        self._compiler = xgrammar.GrammarCompiler(self._info, max_threads=1)
         self._bits = xgrammar.allocate_token_bitmask(1, size)
 
     def compile(self, schema: str) -> Any:
@@ -28,6 +29,11 @@ class XGrammar:
 
     def forget(self) -> None:
         self._compiler.clear_cache()
+
+    def spelled(self) -> tuple[Sequence[bytes], set[int]]:
+        silent = {*self._info.special_token_ids, *self._info.stop_token_ids}
+        tokens = [b"" if token_id in silent else token for token_id, token in enumerate(self._info.decoded_vocab)]
+        return tokens, {*self._info.stop_token_ids}
 
 
 class _Matcher:
