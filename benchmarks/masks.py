@@ -70,11 +70,13 @@ class Figures:
 class Process:
     """An engine in a process of its own, started again where a schema was too much for it.
 
-    `engine`: its name. `differences`: what it takes for another token than the vocabulary does, in words.
+    `engine`: its name. `differences`: what it takes for another token than the vocabulary does, in words. `start_mb`:
+    its memory, ready for the vocabulary.
     """
 
     engine: str
     differences: str
+    start_mb: float
 
     def __init__(self, engine: str, vocabulary: str) -> None:
         self.engine = engine
@@ -103,7 +105,7 @@ class Process:
         ready = self._line(START)
         if ready is None:
             raise SystemExit(f"{self.engine} did not start")
-        self.differences = ready["differences"]
+        self.differences, self.start_mb = ready["differences"], ready["peak"]
 
     def _line(self, seconds: float) -> dict[str, Any] | None:
         assert self._worker.stdout is not None
@@ -136,8 +138,7 @@ def requests(rows: list[dict[str, Any]], tokenizer: Any) -> Iterator[dict[str, A
 def measure(engine: str, vocabulary: str, asked: list[dict[str, Any]]) -> dict[str, Figures]:
     """Every pass by its name."""
     process = Process(engine, vocabulary)
-    if process.differences:
-        print(f"{engine}: {process.differences}")
+    print(f"{engine}: {process.start_mb:.0f} MB ready. {process.differences}")
     passes = {name: Figures() for name in PASSES}
     endless: set[str] = set()
     for name, figures in passes.items():

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import json
-import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -40,10 +42,10 @@ def llguidance(tokenizer: Any, vocabulary: Vocabulary) -> Engine:
     return LLGuidance(tokenizer, vocabulary.size)
 
 
-def xgrammar(tokenizer: Any, vocabulary: Vocabulary) -> Engine:
+def xgrammar(tokenizer: Any, vocabulary: Vocabulary, lazy: bool = False) -> Engine:
     from .xgrammar import XGrammar
 
-    return XGrammar(tokenizer, vocabulary.size)
+    return XGrammar(tokenizer, vocabulary.size, lazy)
 
 
 def outlines_core(tokenizer: Any, vocabulary: Vocabulary) -> Engine:
@@ -62,6 +64,7 @@ ENGINES = {
     "maskscope": Peer("engine", maskscope),
     "llguidance": Peer("llguidance", llguidance),
     "xgrammar": Peer("xgrammar", xgrammar),
+    "xgrammar-lazy": Peer("xgrammar", partial(xgrammar, lazy=True)),
     "outlines-core": Peer("outlines_core", outlines_core),
     "lmfe": Peer("lmformatenforcer", lmfe),
 }
@@ -103,8 +106,14 @@ def follow(matcher: Any, ids: list[int], masks: list[float], advances: list[floa
 
 
 def peak() -> float:
-    """Most memory this process has held, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Most memory that this process has held since `forget_peak`, in MB (Linux; getrusage tells the parent's too)."""
+    status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
+    return int(status["VmHWM"].split()[0]) / 1024
+
+
+def forget_peak() -> None:
+    """What loading a vocabulary took for a moment is not the engine's."""
+    Path("/proc/self/clear_refs").write_text("5")
 
 
 def differences(engine: Engine, vocabulary: Vocabulary) -> str:
@@ -125,7 +134,10 @@ def main(name: str, vocabulary_name: str) -> None:
     matcher = engine.matcher(engine.compile(SIMPLE))
     matcher.mask()  # compiled code is warm, as it is in a server
     matcher.advance(tokenizer.encode("{", add_special_tokens=False)[0])
-    print(json.dumps({"differences": differences(engine, vocabulary)}), flush=True)
+    different = differences(engine, vocabulary)
+    gc.collect()
+    forget_peak()
+    print(json.dumps({"differences": different, "peak": peak()}), flush=True)
     for line in sys.stdin:
         request = json.loads(line)
         if request["cold"]:

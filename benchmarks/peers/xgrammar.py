@@ -1,4 +1,4 @@
-"""xgrammar: automata per rule with masks computed when compiling."""
+"""xgrammar: automata per rule with masks computed when compiling, or (not its default) when they are first needed."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from .base import Refused
 
 
 class XGrammar:
-    def __init__(self, tokenizer: Any, size: int) -> None:
+    def __init__(self, tokenizer: Any, size: int, lazy: bool) -> None:
         self._info = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=size)
-        self._compiler = xgrammar.GrammarCompiler(self._info, max_threads=1)
+        self._compiler = xgrammar.GrammarCompiler(self._info, max_threads=1, enable_dynamic_compilation=lazy)
         self._bits = xgrammar.allocate_token_bitmask(1, size)
 
     def compile(self, schema: str) -> Any:
