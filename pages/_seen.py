@@ -13,7 +13,7 @@ import numpy as np
 
 from engine.analysis.inside import explain_bytes, walk
 from engine.constraint import Constraint
-from engine.decoding.observe import Ranking, token_bytes, token_name
+from engine.decoding.observe import rank_of, token_bytes, token_name
 from engine.decoding.records import Candidate, Step, Trace
 from engine.decoding.sampler import Bools, Distributions, Floats
 from engine.masking import Masker, TokenMask
@@ -52,10 +52,6 @@ class Seen:
         return {candidate.token_id: candidate for candidate in self.step.candidates}
 
     @cached_property
-    def _ranking(self) -> Ranking | None:
-        return None if self.whole is None else Ranking(self.whole.logits)
-
-    @cached_property
     def _mask(self) -> TokenMask | None:
         return None if self.masker is None or self.state is None else self.masker.mask(self.state)
 
@@ -77,12 +73,12 @@ class Seen:
     def candidate(self, token_id: int) -> Candidate | None:
         """A token as it was recorded or as the whole distribution has it; None where neither knows it."""
         known = self._recorded.get(token_id)
-        if known is not None or self.whole is None or self._ranking is None or self.vocabulary is None:
+        if known is not None or self.whole is None or self.vocabulary is None:
             return known
         return Candidate(
             token_id=token_id,
             token=token_bytes(self.vocabulary, token_id),
-            rank=self._ranking.rank(token_id),
+            rank=rank_of(self.whole.logits, token_id),
             raw=float(self.whole.raw[token_id]),
             renormalised=float(self.whole.renormalised[token_id]),
             sampling=float(self.whole.sampling[token_id]),

@@ -17,7 +17,7 @@ from engine.decoding.errors import ChoiceError, DecodingError
 from engine.decoding.forward import Forward, Logits
 from engine.decoding.healing import taken_back
 from engine.decoding.jump import jumped
-from engine.decoding.observe import Ranking, candidates, observed, token_bytes, token_name
+from engine.decoding.observe import candidates, observed, token_bytes, token_name
 from engine.decoding.records import FinishReason, Healed, RunSpec, Step, StepKind, Trace
 from engine.decoding.sampler import Distributions, Draw, distributions, draw
 from engine.decoding.spec import branched, run_id, spec_from_dict, spec_to_dict
@@ -337,7 +337,7 @@ class Decoder:
         except DecodingError:  # the run itself never asks for these logits
             return Healed(self._pairs(self._removed), self._prefix, ())
         favourite = int(found.renormalised.argmax())
-        shown = candidates(found, favourite, self.model.vocabulary, Ranking(found.logits))
+        shown = candidates(found, favourite, self.model.vocabulary)
         return Healed(self._pairs(self._removed), self._prefix, shown)
 
     def _missing(self, state: int) -> str:

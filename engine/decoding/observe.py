@@ -17,6 +17,10 @@ FAVOURITES = 24
 """How many of the model's favourites, and how many of the allowed ones, a step keeps."""
 
 
+_STRETCH = 256  # neighbours whose largest logit says whether any of them can be a favourite
+_LEAST = np.finfo(np.float64).tiny
+
+
 class Known(TypedDict):
     """The fields of a step that its distributions do not say."""
 
@@ -33,18 +37,10 @@ class Known(TypedDict):
     to_end_exact: bool
 
 
-class Ranking:
-    """The place of every token in the model's order; the lower id goes first among equal logits."""
-
-    def __init__(self, logits: Floats) -> None:
-        self._logits = logits
-        self._ascending = np.sort(logits)
-
-    def rank(self, token_id: int) -> int:
-        """0 is the model's favourite."""
-        logit = self._logits[token_id]
-        better = len(self._ascending) - int(np.searchsorted(self._ascending, logit, side="right"))
-        return better + int(np.count_nonzero(self._logits[:token_id] == logit))
+def rank_of(logits: Floats, token_id: int) -> int:
+    """The place of a token in the model's order, 0 is its favourite; the lower id goes first among equal logits."""
+    logit = logits[token_id]
+    return int(np.count_nonzero(logits > logit)) + int(np.count_nonzero(logits[:token_id] == logit))
 
 
 def observed(
@@ -56,18 +52,19 @@ def observed(
     **known: Unpack[Known],
 ) -> Step:
     """The record of a step: what the distributions say, beside what is `known` of it already."""
-    ranking, taken, argmax = Ranking(found.logits), drawn.token_id, int(found.logits.argmax())
+    taken, argmax = drawn.token_id, int(found.logits.argmax())
+    shown = candidates(found, taken, vocabulary)
     return Step(
         token_id=taken,
         token=token_bytes(vocabulary, taken),
         end=taken in vocabulary.end_ids,
-        candidates=candidates(found, taken, vocabulary, ranking),
+        candidates=shown,
         allowed_count=int(np.count_nonzero(found.allowed)),
         z=tidy(found.z),
         cost=tidy(found.cost),
         raw_entropy=tidy(entropy(found.raw)),
         renormalised_entropy=tidy(entropy(found.renormalised)),
-        rank=ranking.rank(taken),
+        rank=next(candidate.rank for candidate in shown if candidate.token_id == taken),
         raw=tidy(found.raw[taken]),
         renormalised=tidy(found.renormalised[taken]),
         argmax_id=argmax,
@@ -80,25 +77,29 @@ def observed(
     )
 
 
-def candidates(found: Distributions, taken: int, vocabulary: Vocabulary, ranking: Ranking) -> tuple[Candidate, ...]:
+def candidates(found: Distributions, taken: int, vocabulary: Vocabulary) -> tuple[Candidate, ...]:
     """The model's favourites, the allowed favourites and the token taken, by rank."""
-    everyone = np.ones(len(found.logits), dtype=np.bool_)
-    ids = {taken, *_favourites(found.logits, everyone), *_favourites(found.logits, found.allowed)}
-    shown = [
+    ranks = {token_id: rank for rank, token_id in enumerate(_favourites(found.logits))}
+    for token_id in (*_favourites(found.logits, found.allowed), taken):
+        if token_id not in ranks:
+            ranks[token_id] = rank_of(found.logits, token_id)
+    ids = sorted(ranks, key=ranks.__getitem__)
+    kinds = (found.raw, found.renormalised, found.sampling, found.allowed)
+    raw, renormalised, sampling, allowed = (values[ids].tolist() for values in kinds)
+    return tuple(
         Candidate(
             token_id=token_id,
             token=token_bytes(vocabulary, token_id),
-            rank=ranking.rank(token_id),
-            raw=tidy(found.raw[token_id]),
-            renormalised=tidy(found.renormalised[token_id]),
-            sampling=tidy(found.sampling[token_id]),
-            allowed=bool(found.allowed[token_id]),
+            rank=ranks[token_id],
+            raw=tidy(raw[place]),
+            renormalised=tidy(renormalised[place]),
+            sampling=tidy(sampling[place]),
+            allowed=allowed[place],
             end=token_id in vocabulary.end_ids,
             name=token_name(vocabulary, token_id),
         )
-        for token_id in ids
-    ]
-    return tuple(sorted(shown, key=lambda candidate: candidate.rank))
+        for place, token_id in enumerate(ids)
+    )
 
 
 def token_bytes(vocabulary: Vocabulary, token_id: int) -> bytes:
@@ -115,24 +116,27 @@ def token_name(vocabulary: Vocabulary, token_id: int) -> str:
 
 def entropy(probabilities: Floats) -> float:
     """In nats."""
-    positive = probabilities[probabilities > 0]
-    return float(-(positive * np.log(positive)).sum()) + 0.0
+    logarithms = np.log(np.maximum(probabilities, _LEAST))  # 0 times a finite number is the 0 that is meant
+    return float(-(probabilities * logarithms).sum()) + 0.0
 
 
 def top2_gap(found: Distributions) -> float:
     """The difference of the two largest allowed logits, infinite where only one token can be drawn."""
-    values = found.logits[found.allowed]
-    if len(values) < 2:
+    first_two = _favourites(found.logits, found.allowed)[:2]
+    if len(first_two) < 2:
         return math.inf
-    second, first = np.partition(values, -2)[-2:]
+    first, second = found.logits[first_two].tolist()
     return float(first - second)
 
 
-def _favourites(logits: Floats, among: Bools) -> list[int]:
-    ids = np.flatnonzero(among)
-    if len(ids) > FAVOURITES:
-        edge = np.partition(logits[ids], -FAVOURITES)[-FAVOURITES]
-        ids = ids[logits[ids] >= edge]  # equal logits at the edge are cut by id below
+def _favourites(logits: Floats, among: Bools | None = None) -> list[int]:
+    """The largest logits, in their order; lower ids first among equals."""
+    values = logits if among is None else np.where(among, logits, -math.inf)
+    heads = np.maximum.reduceat(values, np.arange(0, len(values), _STRETCH))
+    edge = np.partition(heads, -FAVOURITES)[-FAVOURITES] if len(heads) > FAVOURITES else -math.inf
+    ids = np.flatnonzero(values >= edge)  # at least as many as are wanted, as each stretch has one
+    if among is not None:
+        ids = ids[among[ids]]
     order = np.argsort(-logits[ids], kind="stable")
     favourites: list[int] = ids[order[:FAVOURITES]].tolist()
     return favourites

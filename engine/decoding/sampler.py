@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from engine.decoding.errors import DecodingError
 from engine.decoding.records import Sampler
 
+_SMALLEST = -746.0  # exp of this and less is 0.0
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -58,7 +60,8 @@ def distributions(logits: NDArray[np.floating], allowed: Bools, sampler: Sampler
     allowed_top = allowed_values.max()
     if allowed_top == -math.inf:
         raise DecodingError("the model gives every allowed token the probability zero")
-    weights, allowed_weights = np.exp(values - top), np.exp(allowed_values - allowed_top)
+    weights = np.exp(values - top)
+    allowed_weights = _weights(allowed_values, mask, 1.0)
     total, allowed_total = weights.sum(), allowed_weights.sum()
     cost = 0.0 if mask.all() else float(top + np.log(total) - allowed_top - np.log(allowed_total))
     return Distributions(
@@ -66,7 +69,7 @@ def distributions(logits: NDArray[np.floating], allowed: Bools, sampler: Sampler
         allowed=mask,
         raw=weights / total,
         renormalised=allowed_weights / allowed_total,
-        sampling=_sampling(allowed_values, sampler),
+        sampling=_sampling(allowed_values, mask, sampler),
         z=math.exp(-max(cost, 0.0)),
         cost=max(cost, 0.0),
     )
@@ -90,17 +93,24 @@ def uniform(seed: int, position: int) -> float:
     return float(np.random.Generator(np.random.Philox(key=seed, counter=position)).random())
 
 
-def _sampling(allowed_values: Floats, sampler: Sampler) -> Floats:
+def _sampling(allowed_values: Floats, mask: Bools, sampler: Sampler) -> Floats:
     if sampler.temperature == 0:
         greedy = np.zeros(len(allowed_values))
         greedy[allowed_values.argmax()] = 1.0  # the lowest id among equals
         return greedy
-    with np.errstate(over="ignore"):  # a tiny temperature sends all but the favourite to -inf, rightly
-        weights = np.exp((allowed_values - allowed_values.max()) / sampler.temperature)
+    weights = _weights(allowed_values, mask, sampler.temperature)
     if sampler.top_k or sampler.top_p < 1 or sampler.min_p > 0:
         weights = _truncated(weights, sampler)
     shares: Floats = weights / weights.sum()
     return shares
+
+
+def _weights(allowed_values: Floats, mask: Bools, temperature: float) -> Floats:
+    """exp of the allowed logits, the largest of them being 1; 0.0 where the mask is not set."""
+    with np.errstate(over="ignore"):  # a tiny temperature sends all but the favourite to -inf, rightly
+        scaled = (allowed_values - allowed_values.max()) / temperature
+    # exp takes ten times as long where it meets infinities, and there are tens of thousands of them
+    return np.where(mask, np.exp(np.maximum(scaled, _SMALLEST)), 0.0)
 
 
 def _truncated(weights: Floats, sampler: Sampler) -> Floats:
