@@ -93,6 +93,10 @@ class Worker:
     def cancelled(self) -> bool:
         return self._stop.is_set()
 
+    def behind(self, model: Model) -> int:
+        """How many others the model serves first."""
+        return model.before(self._thread.ident or 0)
+
     def wait(self, seconds: float | None = None) -> None:
         """Until the work is done, but not longer than `seconds`."""
         self._thread.join(seconds)

@@ -145,7 +145,9 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
         return
     if busy:
         made, limit = len(run.trace.steps), run.trace.spec.max_tokens
-        st.progress(min(1.0, made / limit), text=f"{made} of at most {limit} tokens")
+        before = visit.worker.behind(model) if visit.worker and model else 0
+        queue = f", {before} before you" if before else ""
+        st.progress(min(1.0, made / limit), text=f"{made} of at most {limit} tokens{queue}")
     elif last > 0:
         step_slider(run.trace, visit.position, key="at", on_step=_goes(visit, "at"))
 

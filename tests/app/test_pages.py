@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 
@@ -206,6 +207,16 @@ def test_a_run_to_the_end_follows_a_shorter_one_whatever_came_first() -> None:
     assert visit.settle()
     assert not visit.busy
     assert visit.run.trace.finish in ("complete", "limit")
+
+
+def test_a_run_that_waits_for_others_says_how_many(
+    running: AppTest, fake_model: PageModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(fake_model, "before", lambda thread: (asked.append(thread), 7)[1])
+    (progress,) = running.run().get("progress")
+    assert progress.proto.text.endswith(" of at most 60 tokens, 7 before you")
+    assert asked[0] not in (0, threading.get_ident())
 
 
 def test_nothing_follows_a_run_that_was_cancelled(running: AppTest) -> None:

@@ -47,6 +47,9 @@ class FakeModel:
     def new_cache(self) -> FakeCache:
         return FakeCache()
 
+    def before(self, thread: int) -> int:
+        return 0
+
     def extend(self, cache: FakeCache, ids: Sequence[int], keep: int, waiting: Waiting | None = None) -> np.ndarray:
         if waiting and waiting.meanwhile:
             waiting.meanwhile()
