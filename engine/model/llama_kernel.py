@@ -25,6 +25,8 @@ Ints = NDArray[np.int32]
 _WIDTH = 16
 """Numbers in a vector of the compiled code; a processor with shorter ones takes several for it."""
 
+_FLOAT, _BYTE, _INT, _SIZE = ir.FloatType(), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+
 
 class Weights(NamedTuple):
     """All of a network. First axis of the matrices and of `norms` (layers, 2, width): the layer.
@@ -120,11 +122,11 @@ def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
                 first = rows + (row * inputs + place * block) * 4
                 start = numbers + (lanes * inputs + place * block) * LANES
                 if together == 4:
-                    _add_four(into, first, inputs, start, block)
+                    _add_four(into, first, inputs, start, LANES, block)
                 elif together == 2:
-                    _add_two(into, first, inputs, start, block)
+                    _add_two(into, first, inputs, start, LANES, block)
                 else:
-                    _add_one(into, first, inputs, start, block)
+                    _add_one(into, first, inputs, start, LANES, block)
                 for i in range(together):
                     here = sums[row + i, place]
                     for lane in range(LANES):
@@ -135,54 +137,70 @@ def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
             row += together
 
 
-def _adder(rows: int) -> Any:
-    """A function for compiled code, by addresses: sums[r, lane] += given[r, i] * whole[i, lane] over `count` i.
+def _adder(rows: int, lanes: int, number: Any) -> Any:
+    """A function for compiled code, by addresses: sums[r, lane] += given[r, i] * numbers[i, lane] over `count` i.
 
-    `sums` float32 (rows, LANES), `given` float32 rows of `stride` numbers, `whole` uint8 (count, LANES). Written in the
+    `sums` float32 (rows, lanes), `given` float32 rows of `stride` numbers, `numbers` lines of `width`. Written in the
     compiler's own language because all the sums have to stay in registers while i goes on, which it does not see by
     itself; that makes the whole pass twice as fast.
     """
 
     @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing: Any, sums: Any, given: Any, stride: Any, whole: Any, count: Any) -> Any:
-        return types.void(*[types.intp] * 5), lambda _, builder, __, values: _add_rows(builder, rows, *values)
+    def add(typing: Any, sums: Any, given: Any, stride: Any, numbers: Any, width: Any, count: Any) -> Any:
+        def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+            return _add_rows(builder, rows, lanes, number, *values)
+
+        return types.void(*[types.intp] * 6), instructions
 
     return add
 
 
-def _add_rows(builder: Any, rows: int, sums: Any, given: Any, stride: Any, whole: Any, count: Any) -> Any:
+def _add_rows(
+    builder: Any,
+    rows: int,
+    lanes: int,
+    number: Any,
+    sums: Any,
+    given: Any,
+    stride: Any,
+    numbers: Any,
+    width: Any,
+    count: Any,
+) -> Any:
     """The instructions of `_adder`: load the sums, go round for each i, store the sums."""
-    number, wide, places = ir.FloatType(), ir.VectorType(ir.FloatType(), _WIDTH), range(0, LANES, _WIDTH)
-    size, index = ir.IntType(64), ir.IntType(32)
-    targets = [
-        builder.inttoptr(builder.add(sums, size((row * LANES + place) * 4)), wide.as_pointer())
-        for row in range(rows)
-        for place in places
-    ]
+    places, wide = range(0, lanes, _WIDTH), ir.VectorType(_FLOAT, _WIDTH)
+
+    def pointer(start: Any, offset: Any, of: Any) -> Any:
+        """To a number, or to the first of a vector."""
+        element = of.element if isinstance(of, ir.VectorType) else of
+        at = builder.add(start, builder.mul(offset, _SIZE(1 if element == _BYTE else 4)))
+        return builder.inttoptr(at, of.as_pointer())
+
+    targets = [pointer(sums, _SIZE(row * lanes + place), wide) for row in range(rows) for place in places]
     before = [builder.load(target, align=4) for target in targets]
     entry, around, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(around)
     builder.position_at_end(around)
-    i = builder.phi(size)
+    i = builder.phi(_SIZE)
     found = [builder.phi(wide) for _ in targets]
-    numbers = []
-    for place in places:
-        at = builder.add(whole, builder.add(builder.mul(i, size(LANES)), size(place)))
-        packed = builder.load(builder.inttoptr(at, ir.VectorType(ir.IntType(8), _WIDTH).as_pointer()), align=1)
-        numbers.append(builder.uitofp(packed, wide))
+    line = builder.mul(i, width)
+    loaded = [
+        builder.load(pointer(numbers, builder.add(line, _SIZE(place)), ir.VectorType(number, _WIDTH)), align=1)
+        for place in places
+    ]
+    if number == _BYTE:
+        loaded = [builder.uitofp(packed, wide) for packed in loaded]
     added = []
     for row in range(rows):
-        at = builder.add(given, builder.mul(builder.add(i, builder.mul(stride, size(row))), size(4)))
-        value = builder.insert_element(
-            wide(ir.Undefined), builder.load(builder.inttoptr(at, number.as_pointer())), index(0)
-        )
-        value = builder.shuffle_vector(value, value, ir.VectorType(index, _WIDTH)([0] * _WIDTH))
-        for place, packed in enumerate(numbers):
-            product = builder.fmul(packed, value, flags=("contract",))
-            added.append(builder.fadd(found[row * len(numbers) + place], product, flags=("contract",)))
-    following = builder.add(i, size(1))
+        value = builder.load(pointer(given, builder.add(i, builder.mul(stride, _SIZE(row))), _FLOAT))
+        value = builder.insert_element(wide(ir.Undefined), value, _INT(0))
+        value = builder.shuffle_vector(value, value, ir.VectorType(_INT, _WIDTH)([0] * _WIDTH))
+        for place, factor in enumerate(loaded):
+            product = builder.fmul(factor, value, flags=("contract",))
+            added.append(builder.fadd(found[row * len(loaded) + place], product, flags=("contract",)))
+    following = builder.add(i, _SIZE(1))
     builder.cbranch(builder.icmp_signed("<", following, count), around, after)
-    for phi, first, then in zip([i, *found], [size(0), *before], [following, *added], strict=True):
+    for phi, first, then in zip([i, *found], [_SIZE(0), *before], [following, *added], strict=True):
         phi.add_incoming(first, entry)
         phi.add_incoming(then, around)
     builder.position_at_end(after)
@@ -190,7 +208,8 @@ def _add_rows(builder: Any, rows: int, sums: Any, given: Any, stride: Any, whole
         builder.store(value, target, align=4)
 
 
-_add_one, _add_two, _add_four = map(_adder, (1, 2, 4))
+_add_one, _add_two, _add_four = (_adder(rows, LANES, _BYTE) for rows in (1, 2, 4))
+_add_numbers = _adder(1, PAGE, _FLOAT)
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -245,35 +264,33 @@ def _keep(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats) -> No
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out: Floats) -> None:
-    """Each head of each row looks at its text up to the row's own position."""
-    size = pool.shape[4] // PAGE
-    sharing = heads // pool.shape[3]
-    for item in range(len(rows.positions) * heads):
-        row, head = item // heads, item % heads
-        length = rows.positions[row] + 1
-        pages = rows.pages[rows.texts[row]]
-        query = mixed[row, head * size : (head + 1) * size]
-        scores = np.zeros((length + PAGE - 1) // PAGE * PAGE, np.float32)
-        for number in range(len(scores) // PAGE):
-            keys = pool[pages[number], layer, 0, head // sharing]
-            part = scores[number * PAGE : (number + 1) * PAGE]
-            for i in range(size):
-                value = query[i]
-                for place in range(PAGE):
-                    part[place] += value * keys[i * PAGE + place]
-        highest = scores[:length].max()
-        factor = np.float32(1 / np.sqrt(size))
-        total = np.float32(0)
-        found = np.zeros(size, np.float32)
-        for number in range(len(scores) // PAGE):
-            values = pool[pages[number], layer, 1, head // sharing]
-            for place in range(min(PAGE, length - number * PAGE)):
-                share = np.exp((scores[number * PAGE + place] - highest) * factor)
-                total += share
-                for i in range(size):
-                    found[i] += share * values[place * size + i]
-        for i in range(size):
-            out[row, head * size + i] = found[i] / total
+    """Each head of each row looks at its text up to the row's own position. A head's size is a multiple of PAGE."""
+    kv_heads, size = pool.shape[3], pool.shape[4] // PAGE
+    scores = np.empty(rows.pages.shape[1] * PAGE, np.float32)
+    found = np.empty(size, np.float32)
+    factor = np.float32(1 / np.sqrt(size))
+    for row, position in enumerate(rows.positions):
+        length, pages = position + 1, rows.pages[rows.texts[row]]
+        count = (length + PAGE - 1) // PAGE
+        for head in range(heads):
+            key_head = head * kv_heads // heads
+            query = mixed.ctypes.data + (row * mixed.shape[1] + head * size) * 4
+            scores[: count * PAGE] = 0
+            for number in range(count):
+                keys = pool[pages[number], layer, 0, key_head].ctypes.data
+                _add_numbers(scores.ctypes.data + number * PAGE * 4, query, 0, keys, PAGE, size)
+            highest = scores[:length].max()
+            total = np.float32(0)
+            for place in range(length):
+                scores[place] = np.exp((scores[place] - highest) * factor)
+                total += scores[place]
+            found[:] = 0
+            for number in range(count):
+                values = pool[pages[number], layer, 1, key_head].ctypes.data
+                shares, here = scores.ctypes.data + number * PAGE * 4, min(PAGE, length - number * PAGE)
+                for first in range(0, size, PAGE):
+                    _add_numbers(found.ctypes.data + first * 4, shares, 0, values + first * 4, size, here)
+            out[row, head * size : (head + 1) * size] = found / total
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.model.blocks import Floats, Packed, pack, stacked
 from engine.model.bundled import PACKED
+from engine.model.kv_pool import PAGE
 from engine.model.llama_kernel import Weights
 
 
@@ -72,11 +73,12 @@ def _mapped(file: Path) -> Any:
 
 def _plain(config: Any) -> bool:
     """Llama blocks as they were first published: no biases, no other activation, no scaled rotation; one matrix for
-    embedding and logits."""
+    embedding and logits, and heads of a size that the compiled pass reads in whole vectors."""
     return (
         config.model_type == "llama"
         and config.hidden_act == "silu"
         and config.tie_word_embeddings
+        and config.head_dim % PAGE == 0
         and not config.attention_bias
         and not config.mlp_bias
         and config.rope_parameters["rope_type"] == "default"
