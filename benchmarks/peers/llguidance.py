@@ -53,6 +53,8 @@ class _Matcher:
         self._matcher.consume_token(token_id)
 
     def allows(self, token_id: int) -> bool:
+        if self._matcher.is_error():
+            raise RuntimeError(self._matcher.get_error()[:100])  # one of its limits; the mask allows nothing
         return bool(int(self._bits[0, token_id >> 5]) >> (token_id & 31) & 1)
 
     def complete(self) -> bool:
