@@ -14,7 +14,10 @@ from .base import Refused
 
 
 class Maskscope:
-    """Options as the peers have them: any white space, declared key order, every spelling of a value."""
+    """Options as llguidance has them: any white space, declared key order, plain escapes in strings, no 1.0 for 1.
+
+    It also takes exponents where a number has no bounds; those are left out here.
+    """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
