@@ -7,7 +7,7 @@ device, goes through `transformer`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 
@@ -15,10 +15,11 @@ import numpy as np
 
 from engine.model.blocks import LANES, Floats
 from engine.model.kv_pool import BOUND, PAGE, Pool, pages_within
-from engine.model.llama_kernel import Rows, Weights, forward
+from engine.model.llama_kernel import Rows, Turn, Weights, forward
 from engine.model.runner import Part
 
-_WORTH_A_THREAD = 4  # rows: that many go through a matrix together
+_WORTH_A_THREAD = 2  # rows
+_MOST_THREADS = 8  # each reads all weights, and they come through one memory
 
 
 class Llama:
@@ -39,16 +40,19 @@ class Llama:
         pages = pages_within(int(np.prod(page)) * 4, self.context, bound)
         self._store = np.empty((pages, *page), np.float32)
         self.pool = Pool(self._store)
-        self._cores = _cores()
+        self._cores = min(_cores(), _MOST_THREADS)
         self._threads = ThreadPoolExecutor(self._cores, thread_name_prefix="part of a forward pass")
 
     def read(self, parts: Sequence[Part]) -> list[Floats]:
         """The logits after the last wanted tokens of each part, float32 (wanted, vocabulary size)."""
         groups = _groups(parts, self._cores)
-        found = self._threads.map(self._read, groups) if len(groups) > 1 else map(self._read, groups)
-        return [logits for group in found for logits in group]
+        done = np.zeros(len(groups), np.int64)
+        turns = [Turn(done, first, me) for me, (first, _) in enumerate(groups)]
+        work = (self._threads.map if len(groups) > 1 else map)(self._read, [pieces for _, pieces in groups], turns)
+        found = iter([logits for group in work for logits in group if len(logits)])
+        return [_joined(found, part.wanted, self.vocabulary_size) for part in parts]
 
-    def _read(self, parts: Sequence[Part]) -> list[Floats]:
+    def _read(self, parts: Sequence[Part], turn: Turn) -> list[Floats]:
         tokens = [token for part in parts for token in part.tokens]
         positions = [part.start + place for part in parts for place in range(len(part.tokens))]
         texts = [text for text, part in enumerate(parts) for _ in part.tokens]
@@ -59,20 +63,45 @@ class Llama:
         wanted = [row for part, end in zip(parts, ends, strict=True) for row in range(end - part.wanted, end)]
         columns = np.array([tokens, positions, texts], np.int32)
         rows = Rows(columns[0], columns[1], columns[2], pages)
-        logits = forward(self._weights, rows, self._store, np.array(wanted, np.int32))
+        logits = forward(self._weights, rows, self._store, np.array(wanted, np.int32), turn)
         return np.split(logits, list(accumulate(part.wanted for part in parts))[:-1])
 
 
-def _groups(parts: Sequence[Part], most: int) -> list[list[Part]]:
-    """Parts of about equal size for up to `most` threads, in their order. No thread waits for another before the end of
-    a pass, so that one whose core is taken by something else for a moment does not hold up the rest at every layer."""
-    ends = list(accumulate(len(part.tokens) for part in parts))
-    count = max(1, min(most, ends[-1] // _WORTH_A_THREAD))
-    groups: list[list[Part]] = [[] for _ in range(count)]
-    for part, end in zip(parts, ends, strict=True):
-        middle = end - len(part.tokens) / 2
-        groups[int(middle * count / ends[-1])].append(part)
-    return [group for group in groups if group]
+def _groups(parts: Sequence[Part], most: int) -> list[tuple[int, list[Part]]]:
+    """The rows of a pass in equal shares for up to `most` threads, each with the first thread whose rows it looks at.
+
+    Only the rows of a text that is shared out look at those of other threads. Nobody else waits before the end of the
+    pass, so that a thread whose core is taken by something else for a moment holds up little.
+    """
+    total = sum(len(part.tokens) for part in parts)
+    count = max(1, min(most, total // _WORTH_A_THREAD))
+    bounds = [total * number // count for number in range(count + 1)]
+    groups: list[tuple[int, list[Part]]] = [(number, []) for number in range(count)]
+    start = 0
+    for part in parts:
+        end = start + len(part.tokens)
+        sharing = [number for number in range(count) if bounds[number] < end and start < bounds[number + 1]]
+        for number in sharing:
+            low, high = max(start, bounds[number]) - start, min(end, bounds[number + 1]) - start
+            first, pieces = groups[number]
+            groups[number] = (min(first, sharing[0]), [*pieces, _piece(part, low, high)])
+        start = end
+    return groups
+
+
+def _piece(part: Part, low: int, high: int) -> Part:
+    """The tokens from `low` to `high` of a part."""
+    wanted = max(0, high - max(low, len(part.tokens) - part.wanted))
+    return Part(part.tokens[low:high], part.start + low, wanted, part.pages)
+
+
+def _joined(found: Iterator[Floats], wanted: int, vocabulary_size: int) -> Floats:
+    """The next `wanted` rows of those found."""
+    pieces: list[Floats] = []
+    while wanted:
+        pieces.append(next(found))
+        wanted -= len(pieces[-1])
+    return pieces[0] if len(pieces) == 1 else np.concatenate([np.empty((0, vocabulary_size), np.float32), *pieces])
 
 
 def _cores() -> int:

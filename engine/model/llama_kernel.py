@@ -9,11 +9,13 @@ only attention looks at the text a row belongs to, through the table of its page
 
 from __future__ import annotations
 
+import os
 from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -57,8 +59,18 @@ class Rows(NamedTuple):
     pages: Ints
 
 
+class Turn(NamedTuple):
+    """A thread's place among those that share a pass. `done`: int64 (threads,), in how many layers the keys and values
+    of each one's rows are in the pool; `first` is the first thread whose rows this one's look at, `me` its own place.
+    """
+
+    done: NDArray[np.int64]
+    first: int
+    me: int
+
+
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints) -> Floats:
+def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints, turn: Turn) -> Floats:
     """Read the rows, put their keys and values into the pool, and give the logits after the `wanted` ones.
 
     `pool`: float32 (pages, layers, 2, key heads, PAGE * head size); keys lie (head size, PAGE), values (PAGE, head
@@ -81,6 +93,7 @@ def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints) -> Floats:
         _multiply(normed, weights.queries_keys_values, layer, mixed)
         _rotate(mixed, rows.positions, heads + kv_heads, weights.cosines, weights.sines)
         _keep(mixed, rows, layer, heads, pool)
+        _take_turn(turn, layer)
         _attend(mixed, rows, layer, heads, pool, attended)
         _multiply(attended, weights.attention_out, layer, change)
         text += change
@@ -260,6 +273,44 @@ def _keep(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats) -> No
             for i in range(size):
                 pool[page, layer, 0, head, i * PAGE + place] = mixed[row, key + i]
                 pool[page, layer, 1, head, place * size + i] = mixed[row, value + i]
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _take_turn(turn: Turn, layer: int) -> None:
+    """Say that this thread's keys and values of a layer can be looked at; wait for those that its own rows look at."""
+    place = turn.done.ctypes.data
+    _say(place + turn.me * 8, layer + 1)
+    for other in range(turn.first, turn.me):
+        while _said(place + other * 8) <= layer:
+            _give_way()
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _say(typing: Any, address: Any, number: Any) -> Any:
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        builder.store_atomic(values[1], builder.inttoptr(values[0], _SIZE.as_pointer()), "release", 8)
+
+    return types.void(types.intp, types.int64), instructions
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _said(typing: Any, address: Any) -> Any:
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.load_atomic(builder.inttoptr(values[0], _SIZE.as_pointer()), "acquire", 8)
+
+    return types.int64(types.intp), instructions
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _give_way(typing: Any) -> Any:
+    """Let another thread have this core, where the system has a word for it."""
+
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        if os.name == "posix":
+            function = ir.FunctionType(_INT, [])
+            builder.call(cgutils.get_or_insert_function(builder.module, function, "sched_yield"), [])
+
+    return types.void(), instructions
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]

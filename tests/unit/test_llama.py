@@ -68,13 +68,30 @@ def test_other_blocks_are_refused(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("tokens", "most", "expected"),
     [
-        ([1] * 7, 2, [[1] * 7]),
-        ([1] * 8, 2, [[1] * 4, [1] * 4]),
-        ([1] * 32, 8, [[1] * 4] * 8),
-        ([30, 1, 1], 2, [[30], [1, 1]]),
-        ([32], 4, [[32]]),
+        ([1], 2, [(0, [1])]),
+        ([1] * 3, 2, [(0, [1] * 3)]),
+        ([1] * 8, 2, [(0, [1] * 4), (1, [1] * 4)]),
+        ([30, 1, 1], 2, [(0, [16]), (0, [14, 1, 1])]),
+        ([1, 6, 1], 4, [(0, [1, 1]), (0, [2]), (0, [2]), (0, [1, 1])]),
+        ([2, 4, 4], 5, [(0, [2]), (1, [2]), (1, [2]), (3, [2]), (3, [2])]),
     ],
 )
-def test_a_pass_is_divided_by_texts(tokens: list[int], most: int, expected: list[list[int]]) -> None:
+def test_a_pass_is_shared_out(tokens: list[int], most: int, expected: list[tuple[int, list[int]]]) -> None:
     groups = _groups([Part([0] * count, 0, 1, []) for count in tokens], most)
-    assert [[len(part.tokens) for part in group] for group in groups] == expected
+    assert [(first, [len(part.tokens) for part in pieces]) for first, pieces in groups] == expected
+
+
+@pytest.mark.parametrize("cores", [1, 2, 3, 5])
+def test_threads_that_share_a_text_give_the_same(cores: int) -> None:
+    driven = Llama(pack_network(network(4, 2, 32), CONTEXT), bound=2**20)
+    texts = [[(7 * place + length) % 128 for place in range(length)] for length in (40, 1, 2, 60)]
+    alone = []
+    for text in texts:
+        driven._cores = 1
+        alone.append(Reading(Cache(driven.pool), text, len(text) // 2))
+        Runner(driven).read(alone[-1:])
+    driven._cores = cores
+    readings = [Reading(Cache(driven.pool), text, len(text) // 2) for text in texts]
+    Runner(driven).read(readings)
+    for reading, expected in zip(readings, alone, strict=True):
+        np.testing.assert_allclose(np.concatenate(reading.logits), np.concatenate(expected.logits), atol=1e-5)
