@@ -9,25 +9,26 @@ from engine.errors import ConstraintError
 from engine.grammar.locate import Located, locate
 from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
+from engine.once import Once
 from engine.vocabulary import Vocabulary
-from pages._once import Once
 
 BUDGET = Budget(seconds=3.0, terms=500_000)
 """What one visitor's source may cost: less than the engine's own limit, as others wait meanwhile. Of 1,000
 real schemas the slowest that compiles takes half a second and 7,000 terms."""
 
-HEAVIEST = 1_500_000
-"""Terms of all constraints that are kept: about 250 bytes each."""
+HEAVIEST = 512 * 2**20
+"""Bytes of all constraints that are kept, and of all masks."""
 
 
-def terms_of(found: Constraint | Masker | ConstraintError) -> int:
-    """The size of what was compiled."""
-    constraint = found.constraint if isinstance(found, Masker) else found
-    return 0 if isinstance(constraint, ConstraintError) else len(constraint.automaton.arena)
+def weight(found: Constraint | Masker | ConstraintError) -> int:
+    """The memory of what was compiled, in bytes."""
+    if isinstance(found, ConstraintError):
+        return 0
+    return found.held_bytes if isinstance(found, Masker) else found.automaton.held_bytes
 
 
-_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(64, terms_of, HEAVIEST)
-_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(32, terms_of, HEAVIEST)
+_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(1000, weight, HEAVIEST)
+_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(1000, weight, HEAVIEST)
 _places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(64)
 _located: Once[ConstraintSource, Located] = Once(64)
 

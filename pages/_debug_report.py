@@ -20,8 +20,8 @@ from engine.findings import Finding
 from engine.grammar.json_schema.compile import compile_json_schema
 from engine.grammar.json_schema.source import escape
 from engine.grammar.requests.providers import PROVIDERS
-from pages._constraints import HEAVIEST, compiled, said, terms_of
-from pages._once import Once
+from engine.once import Once
+from pages._constraints import HEAVIEST, compiled, said, weight
 from visualizations.findings import Group, findings_list, selected_finding
 from visualizations.notice import notice
 
@@ -64,7 +64,7 @@ def key_of(source: ConstraintSource) -> Key:
 
 
 _kept: Once[tuple[Key, str, tuple[str, ...]], Examined] = Once(
-    64, lambda found: 0 if found.constraint is None else terms_of(found.constraint), HEAVIEST
+    64, lambda found: 0 if found.constraint is None else weight(found.constraint), HEAVIEST
 )
 
 

@@ -19,7 +19,7 @@ from engine.decoding.spec import branched
 from engine.errors import ConstraintError
 from engine.masking import Masker
 from engine.model import ModelError
-from pages._once import Once
+from engine.once import Once
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model

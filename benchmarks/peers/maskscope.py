@@ -8,24 +8,31 @@ from collections.abc import Sequence
 from engine import Masker, compile_json_schema
 from engine.errors import ConstraintError
 from engine.masking import TokenMask
+from engine.once import Once
 from engine.vocabulary import Vocabulary
 
 from .base import Refused
+
+KEPT = 1000
+KEPT_BYTES = 512 * 2**20
 
 
 class Maskscope:
     """Options as llguidance has them: any white space, declared key order, plain escapes in strings, no 1.0 for 1.
 
-    It also takes exponents where a number has no bounds; those are left out here.
+    It also takes exponents where a number has no bounds; those are left out here. Masks are kept by the schema's text
+    until they are forgotten, as the app keeps them for its visitors (pages/_constraints.py).
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
+        self._kept: Once[str, Masker] = Once(KEPT, lambda masker: masker.held_bytes, KEPT_BYTES)
 
     def compile(self, schema: str) -> Masker:
         try:
-            constraint = compile_json_schema(schema, whitespace="any")
-            return Masker(constraint, self.vocabulary)
+            return self._kept.get(
+                schema, lambda: Masker(compile_json_schema(schema, whitespace="any"), self.vocabulary)
+            )
         except ConstraintError as error:
             raise Refused(str(error)) from error
 
@@ -33,6 +40,7 @@ class Maskscope:
         return _Matcher(compiled)
 
     def forget(self) -> None:
+        self._kept.clear()
         gc.collect()
         gc.freeze()  # as `load_model` does: a collection does not sweep what stays through the processor's caches
 

@@ -28,6 +28,9 @@ UNCERTAIN = -3
 
 FIRST_CAPACITY = 16
 
+TERM_BYTES = 250
+"""What one term takes, roughly, with what is remembered of it."""
+
 TIME_TO_BLAME = 0.5
 """Seconds to look for who is to blame for a budget that is used up."""
 
@@ -55,6 +58,11 @@ class Automaton:
 
     def __len__(self) -> int:
         return len(self._terms)
+
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the terms and states made so far, roughly."""
+        return TERM_BYTES * len(self.arena) + self.table.nbytes
 
     def term(self, state: int) -> Term:
         """What remains to be read in a state."""

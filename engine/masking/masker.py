@@ -87,6 +87,11 @@ class Masker:
     def _rows(self) -> Rows:
         return Rows(self.automaton, self.vocabulary)
 
+    @property
+    def held_bytes(self) -> int:
+        """Memory of the masks kept and of the constraint, roughly."""
+        return self._remembered.used + self.automaton.held_bytes
+
     def mask(self, state: int) -> TokenMask:
         """The allowed tokens in a state."""
         with self.automaton.lock:

@@ -27,11 +27,11 @@ class Walked:
 
 
 class Memory:
-    """Masks by state, least recently used out first, equal ones stored once."""
+    """Masks by state, least recently used out first, equal ones stored once. `used`: the bytes they take."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._used = 0
+        self.used = 0
         self._walked: OrderedDict[int | tuple[int], Walked] = OrderedDict()
         self._users: Counter[TokenMask] = Counter()
         self._shared: WeakValueDictionary[bytes, TokenMask] = WeakValueDictionary()
@@ -43,18 +43,18 @@ class Memory:
 
     def put(self, key: int | tuple[int], walked: Walked) -> Walked:
         self._walked[key] = walked
-        self._used += ENTRY + (0 if self._users[walked.mask] else walked.mask.bits.nbytes)
+        self.used += ENTRY + (0 if self._users[walked.mask] else walked.mask.bits.nbytes)
         self._users[walked.mask] += 1
-        while self._used > self._limit and len(self._walked) > 1:
+        while self.used > self._limit and len(self._walked) > 1:
             self._forget(self._walked.popitem(last=False)[1].mask)
         return walked
 
     def _forget(self, mask: TokenMask) -> None:
         self._users[mask] -= 1
-        self._used -= ENTRY
+        self.used -= ENTRY
         if not self._users[mask]:
             del self._users[mask]
-            self._used -= mask.bits.nbytes
+            self.used -= mask.bits.nbytes
 
     def shared(self, bits: Bits, size: int) -> TokenMask:
         """The mask of these bits: the one that exists, if any does."""

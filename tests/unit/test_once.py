@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from pages._once import Once
+from engine.once import Once
 
 
 def test_a_value_is_made_once_for_all_who_ask_at_once() -> None:

@@ -1,7 +1,6 @@
 """Values made once for all visitors and kept under a bound: who asks for one that is being made waits for it.
 
-Like `st.cache_resource`, but a key is any hashable value: a constraint's source is asked for many times in every
-redraw, and Streamlit would digest its text each time.
+A key is any hashable value: a constraint's source, say, which is asked for many times, by many at once.
 """
 
 from __future__ import annotations
