@@ -24,7 +24,6 @@ from engine.once import Once
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
-KEPT_CACHES = 3  # families of runs that keep their KV cache; older ones keep their records
 KEPT_RUNS = 20
 FOLLOW = 0.35  # seconds between two looks at work under way
 UNHURRIED = 4  # visitors' works that may be looked at so often
@@ -46,7 +45,6 @@ class Run:
     trace: Trace
     recorded: str = ""
     follower: Follower | None = None
-    family: int = 0
     parent: int = 0
 
     @property
@@ -271,7 +269,7 @@ class Visit:
             return
         if run.follower is not None:
             try:
-                self._adopt(run, branch_of(run.follower, model, run.trace.spec, index, token_id), index, run.family)
+                self._adopt(run, branch_of(run.follower, model, run.trace.spec, index, token_id), index)
             except _EXPECTED as error:
                 self.problem = str(error)
             return
@@ -310,10 +308,10 @@ class Visit:
             self.worker.wait()
             self.settle()
 
-    def _adopt(self, run: Run, branch: Follower, index: int, family: int = 0) -> None:
+    def _adopt(self, run: Run, branch: Follower, index: int) -> None:
         """Show `branch`, which leaves `run` at step `index`."""
         title = f"branch at step {index}"
-        made = self._add(title, branch.trace, follower=branch, family=family, parent=run.number)
+        made = self._add(title, branch.trace, follower=branch, parent=run.number)
         self._show(made.number, index)
 
     def _add(
@@ -323,16 +321,11 @@ class Visit:
         *,
         recorded: str = "",
         follower: Follower | None = None,
-        family: int = 0,
         parent: int = 0,
     ) -> Run:
         self.made += 1
-        run = Run(self.made, title, trace, recorded, follower, family or self.made, parent)
+        run = Run(self.made, title, trace, recorded, follower, parent)
         self.runs = [*self.runs, run][-KEPT_RUNS:]
-        alive = list(dict.fromkeys(r.family for r in reversed(self.runs) if r.follower is not None))[:KEPT_CACHES]
-        for other in self.runs:
-            if other.family not in alive:
-                other.follower = None
         return run
 
 

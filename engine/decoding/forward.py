@@ -51,7 +51,7 @@ class Forward:
                 rows = np.concatenate([first[np.newaxis], rows])
             elif not tokens:
                 self._after_prompt = rows[0].copy()
-            self._latest = ((*tokens, *ahead), rows[-1])
+            self._latest = ((*tokens, *ahead), rows[-1].copy() if len(rows) > 1 else rows[0])
             return rows
 
     def fork(self) -> Forward:
