@@ -12,6 +12,8 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from engine.constraint import Constraint
 from engine.decoding.errors import ChoiceError, DecodingError
 from engine.decoding.forward import Forward, Logits
@@ -255,7 +257,7 @@ class Decoder:
         if index in self._choices:
             self._check_choice(index, self._choices[index])
             return "chosen", Draw(self._choices[index], 1.0)
-        forced = int(found.allowed.sum()) == 1
+        forced = int(np.count_nonzero(found.allowed)) == 1
         drawn = Draw(int(found.allowed.argmax()), 1.0) if forced else draw(found.sampling, self.spec.sampler, index)
         if self._owed(index):
             return "healed", drawn
@@ -311,7 +313,7 @@ class Decoder:
             origins=self._origins(index),
             argmax_origins=() if found.allowed[argmax] else self._blame(index, argmax),
             owed=self._owed(index),
-            narrowed=support.masked_in - int(support.allowed.sum()),
+            narrowed=support.masked_in - int(np.count_nonzero(support.allowed)),
             fallback=support.fallback,
             to_end=None if support.to_end is None else support.to_end.tokens,
             to_end_exact=support.to_end is not None and support.to_end.exact,

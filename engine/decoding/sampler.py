@@ -77,9 +77,9 @@ def distributions(logits: NDArray[np.floating], allowed: Bools, sampler: Sampler
 
 def draw(sampling: Floats, sampler: Sampler, position: int) -> Draw:
     """Draw a token by inverting the cumulative distribution in the order of ids."""
-    support = np.flatnonzero(sampling)
     if sampler.temperature == 0:
-        return Draw(int(support[0]), 1.0)
+        return Draw(int(sampling.argmax()), 1.0)
+    support = np.flatnonzero(sampling)
     edges = np.cumsum(sampling[support])
     point = uniform(sampler.seed, position) * edges[-1]
     place = min(int(np.searchsorted(edges, point, side="right")), len(support) - 1)
