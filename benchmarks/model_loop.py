@@ -19,6 +19,7 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from statistics import mean, median
 from typing import Any
 
@@ -43,10 +44,17 @@ ALONE = 6  # runs one after the other that are timed; all take the same
 
 
 def main() -> None:
-    parts = {"tokens": tokens, "step": step, "rows": rows, "forms": forms, "together": together}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", metavar="PART", help=f"some of {', '.join(parts)} (default: all)")
+    parser.add_argument("parts", nargs="*", metavar="PART", help="tokens, step, rows, forms, together (default: all)")
+    parser.add_argument("--compile", action="store_true", help="torch.compile among the forms; it compiles for minutes")
     options = parser.parse_args()
+    parts: dict[str, Callable[[Model], None]] = {
+        "tokens": tokens,
+        "step": step,
+        "rows": rows,
+        "forms": partial(forms, compiled=options.compile),
+        "together": together,
+    }
     if unknown := set(options.parts) - set(parts):
         parser.error(f"there is no part {unknown.pop()}")
     model = load_model(device="cpu")
@@ -175,7 +183,7 @@ def together(model: Model) -> None:
 # --- other forms of the network
 
 
-def forms(model: Model) -> None:
+def forms(model: Model, compiled: bool) -> None:
     """A token, a batch and a prompt, in each form and with one and two threads; greedy texts against float32's."""
     import torch
     from transformers import AutoModelForCausalLM
@@ -190,8 +198,9 @@ def forms(model: Model) -> None:
             copy.deepcopy(network), {torch.nn.Linear}, torch.qint8
         ),
         "bfloat16": lambda: copy.deepcopy(network).to(torch.bfloat16),
-        "torch.compile": lambda: torch.compile(network, dynamic=True),
     }
+    if compiled:
+        made["torch.compile"] = lambda: torch.compile(network, dynamic=True)
     print(
         f"{'form':16} {'threads':>7} {'token ms':>9} {'8 texts':>9} {'32 texts':>9} {'prompt of 100':>14}  equal texts"
     )
