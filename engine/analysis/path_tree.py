@@ -18,18 +18,13 @@ from engine.masking import Masker
 from engine.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from engine.model.kv_pool import Cache
     from engine.model.model import Model
 
 END = -1
 """Where an end token leads."""
 
-SHARED = 16
-"""A beginning that more paths share than this is read once, by itself; reading it once per path is faster for fewer,
-because paths are read many at a time."""
-
-TOKENS_AT_ONCE = 256
-"""Tokens whose logits are held at the same time."""
+AT_ONCE = 32
+"""Prefixes that the model reads in one pass; those deepest in the tree first, so that few caches are held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,56 +109,17 @@ def allowed_path(masker: Masker, path: Sequence[int]) -> bool:
 
 def read_tree(model: Model, prompt: Sequence[int], tree: Tree) -> Iterator[tuple[int, NDArray[np.float32]]]:
     """The place of every prefix, once each, with the logits (n,) after the prompt and its tokens."""
-    paths = [0] * len(tree)
-    for place in reversed(range(len(tree))):
-        paths[place] = max(1, sum(paths[child] for child in tree[place].children))
     cache = model.new_cache()
     yield 0, model.extend(cache, prompt, keep=1)[-1]
-    pending = [(cache, 0)]
+    pending = [(cache, child) for child in tree[0].children]
     while pending:
-        before, place = pending.pop()
-        cache = before.fork(before.length) if place else before
-        if place:
-            yield place, model.extend(cache, tree[place].tokens[-1:], keep=1)[-1]
-        children = tree[place].children
-        pending += [(cache, child) for child in children if paths[child] > SHARED]
-        rows = [row for child in children if paths[child] <= SHARED for row in _rows(tree, child)]
-        yield from _read_rows(model, cache, tree, rows)
-
-
-def _rows(tree: Tree, place: int) -> Iterator[tuple[int, ...]]:
-    """The places on every way from one down to a leaf, itself included."""
-    pending: list[tuple[int, ...]] = [(place,)]
-    while pending:
-        row = pending.pop()
-        children = tree[row[-1]].children
-        pending += [(*row, child) for child in children]
-        if not children:
-            yield row
-
-
-def _read_rows(
-    model: Model, cache: Cache, tree: Tree, rows: list[tuple[int, ...]]
-) -> Iterator[tuple[int, NDArray[np.float32]]]:
-    seen: set[int] = set()
-    for batch in _batches(rows):
-        read = model.read_many(cache, [[tree[place].tokens[-1] for place in row] for row in batch])
-        for row, logits in zip(batch, read, strict=True):
-            for place, after in zip(row, logits, strict=True):
-                if place not in seen:
-                    seen.add(place)
-                    yield place, after
-
-
-def _batches(rows: list[tuple[int, ...]]) -> Iterator[list[tuple[int, ...]]]:
-    batch: list[tuple[int, ...]] = []
-    for row in rows:
-        if batch and sum(map(len, batch)) + len(row) > TOKENS_AT_ONCE:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
+        batch = pending[-AT_ONCE:]
+        del pending[-AT_ONCE:]
+        caches = [before.fork(before.length) for before, _ in batch]
+        found = model.extend_each(caches, [tree[place].tokens[-1:] for _, place in batch])
+        for (_, place), cache, logits in zip(batch, caches, found, strict=True):
+            pending += [(cache, child) for child in tree[place].children]
+            yield place, logits
 
 
 def _spelled(vocabulary: Vocabulary, tokens: Iterable[int]) -> bytes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from engine.constraint import Constraint
 from engine.decoding.decoder import Decoder, never
@@ -199,12 +200,11 @@ class _Search:
 
     def step(self) -> None:
         """Extend every live beam and keep the best."""
+        caches = [beam.cache.fork(beam.cache.length) for beam in self._live]
+        read = self._model.extend_each(caches, [beam.unread for beam in self._live])
         found: list[Extension] = []
-        caches: list[Cache] = []
-        for parent, beam in enumerate(self._live):
-            cache, after = self._read(beam)
-            caches.append(cache)
-            found += self._extensions(parent, after)
+        for parent, logits in enumerate(read):
+            found += self._extensions(parent, self._distributions(self._live[parent], logits))
         found.sort(key=lambda extension: (-extension.total, *self._live[extension.parent].ids, extension.token_id))
         step = BeamStep(len(self._steps), tuple(self._judged(found[: self._considered])))
         self._steps.append(step)
@@ -218,14 +218,12 @@ class _Search:
         hypotheses = (*self._finished, *_ranked([self._hypothesis(beam, finished=False) for beam in live]))
         return BeamResult(self._spec, self._beams, self._penalty, hypotheses, tuple(self._steps), finish)
 
-    def _read(self, beam: _Beam) -> tuple[Cache, Distributions]:
-        """One forward pass: the distributions after a beam, and the cache that holds all of it."""
-        cache = beam.cache.fork(beam.cache.length)
-        logits = self._model.extend(cache, beam.unread, keep=1)[-1]
+    def _distributions(self, beam: _Beam, logits: NDArray[np.float32]) -> Distributions:
+        """The distributions after a beam."""
         remaining = min(self._spec.max_tokens, self._last_step + 1) - len(beam.ids)
         support = self._supports.at(Place(self._start, self._prefix, beam.ids, beam.state, remaining))
         try:
-            return cache, distributions(logits, support.allowed, GREEDY)
+            return distributions(logits, support.allowed, GREEDY)
         except DecodingError as error:
             raise DecodingError(f"Step {len(beam.ids)}, after {self._text(beam)!r}: {error}.") from error
 

@@ -119,6 +119,18 @@ class Model:
             found += map(self._rows, readings)
         return found
 
+    def extend_each(self, caches: Sequence[Cache], texts: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
+        """Read each of `texts` (none empty) after what the cache at its place holds, in common passes: the logits (n,)
+        after the last token of each. Raises as `extend`."""
+        for cache, ids in zip(caches, texts, strict=True):
+            self._check_fits(cache.length, len(ids))
+        readings = [
+            Reading(cache, [*cache.tokens, *ids], cache.length + len(ids) - 1)
+            for cache, ids in zip(caches, texts, strict=True)
+        ]
+        self._runner.read(readings)
+        return [reading.logits[-1][-1] for reading in readings]
+
     def _check_fits(self, held: int, more: int) -> None:
         if held + more > self.context:
             raise ValueError(f"{held} + {more} tokens do not fit in a context of {self.context}.")

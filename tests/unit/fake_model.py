@@ -60,6 +60,9 @@ class FakeModel:
         self.computed += len(ids)
         return np.array(rows, dtype=np.float32)[-keep:]
 
+    def extend_each(self, caches: Sequence[FakeCache], texts: Sequence[Sequence[int]]) -> list[np.ndarray]:
+        return [self.extend(cache, ids, 1)[-1] for cache, ids in zip(caches, texts, strict=True)]
+
     def read_many(self, cache: FakeCache, rows: Sequence[Sequence[int]]) -> list[np.ndarray]:
         empty = np.empty((0, self.vocabulary.size), dtype=np.float32)
         return [self.extend(FakeCache(list(cache.ids)), row, len(row)) if row else empty for row in rows]
