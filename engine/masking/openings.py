@@ -1,15 +1,15 @@
 """With what a term may begin, and what follows: its openings.
 
 A text of a grammar is a row of lexemes (a word, a number, a run of white space), and where one ends is where the
-grammar decides. So a term is taken apart into pairs of a lexeme, which is regular, and the tail that remains once the
-lexeme is read; alternatives are several pairs. These are partial derivatives (Antimirov 1996) by lexemes instead of
-letters. A mask is then the union over the pairs, nothing needs to be made deterministic across rules, and the lexemes,
-which recur all over a grammar, are worked out once.
+grammar decides. So a term is taken apart into parts, and each part, whatever it is followed by, into pairs of a lexeme,
+which is regular, and the parts that remain once it is read; alternatives are several pairs. These are partial
+derivatives (Antimirov 1996) by lexemes instead of letters. A mask is then the union over the pairs, nothing needs to be
+made deterministic across rules, and the lexemes, which recur all over a grammar, are worked out once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from engine.automaton.arena import Arena
@@ -39,51 +39,94 @@ there would be thousands of places to go on from. A string's characters, say, ar
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """A lexeme (a regular term) and the tail behind it; what follows at once if the lexeme is nullable has openings of
-    its own. `barred`: texts of the lexeme that are left out; each begins texts that are not, up to its last byte."""
+    """A lexeme (a regular term), None if nothing is read yet, and the parts behind it. `barred`: texts of the lexeme
+    that are left out; each begins texts that are not, up to its last byte."""
 
-    lexeme: Term
-    tail: Term
+    lexeme: Term | None
+    rest: tuple[Term, ...] = ()
     barred: tuple[bytes, ...] = ()
 
 
 class Openings:
-    """The openings of terms in mask form (no owners, captured texts unknown), each found once."""
+    """The openings of parts in mask form (no owners, captured texts unknown), each found once.
+
+    A part is a lexeme, a rule, a repetition of rules or a choice between them: a term is read part by part.
+    """
 
     def __init__(self, arena: Arena, is_endless: Callable[[Term], bool]) -> None:
         """`is_endless` says of a lexeme that each of its bytes but the last may be followed by endlessly many texts."""
         self._arena = arena
         self._is_endless = is_endless
-        self._found: dict[int, tuple[Opening, ...] | None] = {}
+        self._first: dict[int, tuple[Term, Term]] = {}
         self._closed: dict[int, bool] = {}
         self._wide: dict[int, bool] = {}
 
-    def of(self, term: Term) -> tuple[Opening, ...] | None:
-        """The openings of a term; None where what remains depends on a captured text that is not known."""
-        if term.id not in self._found:
-            self._found[term.id] = self._open(term)
-        return self._found[term.id]
+    def of(self, part: Term) -> tuple[Opening, ...] | None:
+        """With what a part may begin; None where that depends on a captured text that is not known.
 
-    def _open(self, term: Term) -> tuple[Opening, ...] | None:
-        arena = self._arena
-        if term is arena.uncertain:
+        What follows a part that may be empty is not among them.
+        """
+        if part is self._arena.uncertain:
             return None
-        if isinstance(term, Seq):
-            return self._sequence(term)
-        if isinstance(term, Alt) and not (self._is_closed(term) and self._is_wide(term)):
-            return _joined(self.of(member) for member in term.members)
-        if isinstance(term, Call):
-            return self.of(arena.body(term))
-        if isinstance(term, Capture):
-            after = arena.capture(term.rule, term.args, arena.epsilon, term.text, term.form)
-            own = tuple(Opening(name.lexeme, after, name.barred) for name in self._regular(term.language))
-            return _joined([own, self.of(after)]) if term.language.nullable else own
-        if isinstance(term, Repeat) and not self._is_closed(term):
-            again = arena.repeat(term.body, max(term.low - 1, 0), None if term.high is None else term.high - 1)
-            return self._then(self.of(term.body), again)
-        return () if isinstance(term, Epsilon) else self._regular(term)
+        return tuple(self._merged(self._open(self._arena.body(part) if isinstance(part, Call) else part)))
 
-    def _regular(self, term: Term) -> tuple[Opening, ...]:
+    def first(self, term: Term) -> tuple[Term, Term]:
+        """The first part of a term that is not empty, and what follows it."""
+        if not isinstance(term, Seq):
+            return term, self._arena.epsilon
+        found = self._first.get(term.id)
+        if found is None:
+            found = self._first[term.id] = self._split(term)
+        return found
+
+    def parts(self, term: Term) -> tuple[Term, ...]:
+        """A term, part by part."""
+        found = []
+        while term is not self._arena.epsilon:
+            part, term = self.first(term)
+            found.append(part)
+        return tuple(found)
+
+    def _open(self, term: Term) -> Iterator[Opening]:
+        if isinstance(term, Alt) and not self._is_one(term):
+            for member in term.members:
+                yield from self._open(member)
+        elif isinstance(term, Capture):
+            after = self._arena.capture(term.rule, term.args, self._arena.epsilon, term.text, term.form)
+            rest = self.parts(after)
+            opening = self._regular(term.language)
+            yield Opening(opening.lexeme, rest, opening.barred)
+            if term.language.nullable:
+                yield Opening(None, rest)
+        elif isinstance(term, Repeat) and not self._is_closed(term):
+            again = self._arena.repeat(term.body, max(term.low - 1, 0), None if term.high is None else term.high - 1)
+            yield Opening(None, (*self.parts(term.body), *self.parts(again)))
+        elif isinstance(term, Seq) or not self._is_closed(term):
+            part, tail = self.first(term)
+            if self._is_closed(part) and self._is_one(part) and (not part.nullable or tail is self._arena.epsilon):
+                opening = self._regular(part)
+                yield Opening(opening.lexeme, self.parts(tail), opening.barred)
+            else:
+                yield Opening(None, self.parts(term))
+        elif term is not self._arena.epsilon:
+            yield self._regular(term)
+
+    def _merged(self, openings: Iterable[Opening]) -> Iterator[Opening]:
+        """Those that begin with the same lexeme as one: it need not be walked for each."""
+        alike: dict[tuple[int, tuple[bytes, ...]], list[Opening]] = {}
+        for opening in openings:
+            if opening.lexeme is None:
+                yield opening
+            else:
+                alike.setdefault((opening.lexeme.id, opening.barred), []).append(opening)
+        for group in alike.values():
+            if len(group) == 1:
+                yield group[0]
+            else:
+                rest = self._arena.alt(self._arena.concat(opening.rest) for opening in group)
+                yield Opening(group[0].lexeme, self.parts(rest), group[0].barred)
+
+    def _regular(self, term: Term) -> Opening:
         """A regular term as one lexeme. Names of JSON but for some are all names, with some barred."""
         head, quote = (term.head, term.tail) if isinstance(term, Seq) else (term, self._arena.epsilon)
         if isinstance(head, And) and isinstance(quote, Literal):
@@ -93,16 +136,17 @@ class Openings:
             if kept and None not in left_out and self._is_endless(lexeme):
                 words = {word + quote.data for words in left_out if words is not None for word in words}
                 if len(words) <= MOST_BARRED:
-                    return (Opening(lexeme, self._arena.epsilon, tuple(sorted(words))),)
-        return (Opening(term, self._arena.epsilon),)
+                    return Opening(lexeme, (), tuple(sorted(words)))
+        return Opening(term)
 
-    def _sequence(self, term: Seq) -> tuple[Opening, ...] | None:
-        if not self._is_closed(term.head) or (isinstance(term.head, Alt) and not self._is_wide(term.head)):
-            onward = self._then(self.of(term.head), term.tail)
-            return _joined([onward, self.of(term.tail)]) if term.head.nullable else onward
-        lexeme, tail = self._first_lexeme(term)
-        own = self._then(self._regular(lexeme), tail)
-        return _joined([own, self.of(tail)]) if lexeme.nullable else own
+    def _split(self, term: Seq) -> tuple[Term, Term]:
+        if not self._is_closed(term.head) or not self._is_one(term.head):
+            return term.head, term.tail
+        return self._first_lexeme(term)
+
+    def _is_one(self, term: Term) -> bool:
+        """Whether a regular term is not taken apart."""
+        return not isinstance(term, Alt) or (self._is_closed(term) and self._is_wide(term))
 
     def _first_lexeme(self, term: Seq) -> tuple[Term, Term]:
         """Fixed texts in one piece; what is wide up to the first part that is not."""
@@ -120,13 +164,6 @@ class Openings:
             parts.append(following)
             rest = rest.tail if isinstance(rest, Seq) else self._arena.epsilon
         return self._arena.concat(parts), rest
-
-    def _then(self, openings: tuple[Opening, ...] | None, tail: Term) -> tuple[Opening, ...] | None:
-        if openings is None:
-            return None
-        return tuple(
-            Opening(opening.lexeme, self._arena.seq(opening.tail, tail), opening.barred) for opening in openings
-        )
 
     def _is_closed(self, term: Term) -> bool:
         """Whether a term is regular: made of bytes alone, without rules."""
@@ -179,13 +216,3 @@ def words_of(term: Term) -> tuple[bytes, ...] | None:
         listed = [words_of(member) for member in term.members]
         return None if None in listed else tuple(word for words in listed if words is not None for word in words)
     return None
-
-
-def _joined(parts: Iterable[tuple[Opening, ...] | None]) -> tuple[Opening, ...] | None:
-    """The openings of alternatives; what is unknown of one is unknown of all."""
-    found: dict[Opening, None] = {}
-    for part in parts:
-        if part is None:
-            return None
-        found.update(dict.fromkeys(part))
-    return tuple(found)

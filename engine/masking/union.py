@@ -1,24 +1,24 @@
-"""The mask of a term as the union over its openings: each lexeme walks the trie by itself, and where it may end, the
-openings of its tail walk on.
+"""The mask of a term as the union over its openings: each lexeme walks the trie by itself, and where it may end, what
+is behind it walks on.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 import numpy as np
 
 from engine.automaton.automaton import Automaton
 from engine.automaton.terms import Literal, Term
+from engine.masking.cells import MOST_CELLS, Cells
+from engine.masking.growing import Growing
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes
 from engine.masking.openings import Opening, Openings
 from engine.masking.token_mask import Bits
-from engine.masking.walk import DOUBTFUL, UNOPENED, Ints, walk
+from engine.masking.walk import DOUBTFUL, END, FIXED, NO_CELLS, NO_ROOM, NOTHING, UNOPENED, Ints, walk
 from engine.vocabulary import Vocabulary
 
 MOST_MET = 1 << 14
-"""Places in the trie and the grammar, twice as many as one mask walks at most. MaskBench's schemas have 3,400."""
+"""Items (a node of the trie and a cell), twice as many as one mask walks at most. MaskBench's schemas have 3,400."""
 
 
 class Union:
@@ -33,39 +33,47 @@ class Union:
         self._shared, self._splits = first.lexemes, first.splits
         self._lexemes = Lexemes(self._arena, self._alive, self._spellable, self._shared)
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
-        self._places: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
-        self._opened = np.empty((64, 2), dtype=np.int32)
-        self._rows = np.empty((256, 7), dtype=np.int32)
-        self._row_count = 0
-        self._barred = np.empty((64, 2), dtype=np.int32)
-        self._barred_count = 0
-        self._literals = np.empty(1024, dtype=np.uint8)
-        self._literal_count = 0
+        self._cells = Cells()
+        self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
+        self._parts = Growing((4,), np.int32)
+        self._rows = Growing((8,), np.int32)
+        self._rests = Growing((), np.int32)
+        self._barred = Growing((2,), np.int32)
+        self._texts = Growing((), np.uint8)
         self._scratch = _Scratch(len(vocabulary.trie), vocabulary.longest)
+        self._walk(0, np.zeros(0, dtype=np.uint32))  # compiled now, if at all, and not while a budget's clock runs
 
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
         texts captured before, unless it is allowed already. None if there are more than `MOST_MET` items to walk."""
-        place = self._place(term)
-        while (found := self._read(place)) is None:
+        if self._cells.count > MOST_CELLS:
+            self._cells.clear()
+            self._cell_of = {self._arena.epsilon.id: END}
+        cell = self._cell(term)
+        while (found := self._read(cell)) is None:
             if len(self._scratch.visited) >= MOST_MET:
                 return None
             self._scratch.grow()
         return found
 
-    def _read(self, place: int) -> tuple[Bits, tuple[int, ...]] | None:
+    def _read(self, cell: int) -> tuple[Bits, tuple[int, ...]] | None:
         """None if there was not room enough."""
         scratch = self._scratch
         scratch.visited.fill(0)
         bits = np.zeros((self._vocabulary.size + 31) // 32, dtype=np.uint32)
         doubtful: list[int] = []
-        scratch.stack[0] = (0, -1, 0, place, 0)
-        top = 1
+        scratch.stack[0] = (0, -1, 0, cell, 0)
+        top = 0 if cell == END else 1
+        self._prepare(scratch.stack[:top])
         while top:
             self._arena.check_time()
             top, doubts, fits = self._walk(top, bits)
-            if not fits:
+            if fits == NO_CELLS:
+                self._cells.grow()
+                return self._read(cell)
+            if fits == NO_ROOM:
                 return None
             doubtful += scratch.doubtful[:doubts].tolist()
             self._prepare(scratch.later[:top])
@@ -74,7 +82,7 @@ class Union:
 
     def _walk(self, top: int, bits: Bits) -> tuple[int, int, int]:
         trie, lexemes, splits, scratch = self._vocabulary.trie, self._lexemes, self._splits, self._scratch
-        later, doubtful, fits = walk(
+        later, doubtful, cells, fits = walk(
             trie.byte,
             trie.depth,
             trie.skip,
@@ -88,10 +96,14 @@ class Union:
             splits.bits,
             splits.start,
             splits.nodes,
-            self._opened,
-            self._rows,
-            self._literals,
-            self._barred,
+            self._parts.array,
+            self._rows.array,
+            self._rests.array,
+            self._texts.array,
+            self._barred.array,
+            self._cells.rows,
+            self._cells.index,
+            self._cells.count,
             scratch.stack,
             top,
             scratch.visited,
@@ -100,6 +112,8 @@ class Union:
             scratch.later,
             scratch.doubtful,
         )
+        if fits != NO_CELLS:
+            self._cells.count = int(cells)
         return int(later), int(doubtful), int(fits)
 
     def _prepare(self, items: Ints) -> None:
@@ -107,74 +121,56 @@ class Union:
         resumed = items[:, 1]
         for state in set(resumed[resumed >= 0].tolist()):
             self._lexemes.fill(state)
-        for place in set(items[resumed < 0, 3].tolist()):
-            self._open(place)
+        for part in set(self._cells.rows[items[resumed < 0, 3], 0].tolist()):
+            self._open(part)
 
-    def _place(self, term: Term) -> int:
-        place = self._places.get(term.id)
-        if place is None:
-            place = self._places[term.id] = len(self._terms)
-            self._terms.append(term)
-            if place == len(self._opened):
-                self._opened = np.concatenate([self._opened, np.empty_like(self._opened)])
-            self._opened[place] = (UNOPENED, 0)
-        return place
+    def _cell(self, term: Term) -> int:
+        """The cell of what a term reads, part by part from its end."""
+        passed = []
+        while (cell := self._cell_of.get(term.id)) is None:
+            part, after = self._openings.first(term)
+            passed.append((term.id, part))
+            term = after
+        for whole, part in reversed(passed):
+            cell = self._cell_of[whole] = self._cells.add(self._numbered((part,)), cell, self._parts.array)
+        return cell
 
-    def _open(self, place: int) -> None:
-        openings = self._openings.of(self._terms[place])
+    def _numbered(self, parts: tuple[Term, ...]) -> Ints:
+        return np.array([self._number(part) for part in parts], dtype=np.int32)
+
+    def _number(self, part: Term) -> int:
+        number = self._numbers.get(part.id)
+        if number is None:
+            row = UNOPENED, 0, part.nullable, self._spellable.alive(part)
+            number, _ = self._parts.extend([row])
+            self._numbers[part.id] = number
+            self._terms.append(part)
+        return number
+
+    def _open(self, number: int) -> None:
+        openings = self._openings.of(self._terms[number])
         if openings is None:
-            self._opened[place] = (DOUBTFUL, 0)
+            self._parts.array[number, :2] = DOUBTFUL, 0
             return
-        rows = [row for opening in self._grouped(openings) if (row := self._row(opening)) is not None]
-        start, end = self._row_count, self._row_count + len(rows)
-        while end > len(self._rows):
-            self._rows = np.concatenate([self._rows, np.empty_like(self._rows)])
-        if rows:
-            self._rows[start:end] = rows
-        self._row_count = end
-        self._opened[place] = (start, end)
-
-    def _grouped(self, openings: tuple[Opening, ...]) -> Iterable[Opening]:
-        """Alternatives that begin with the same lexeme as one: it need not be walked for each."""
-        tails: dict[tuple[int, tuple[bytes, ...]], list[Opening]] = {}
-        for opening in openings:
-            tails.setdefault((opening.lexeme.id, opening.barred), []).append(opening)
-        for alike in tails.values():
-            first = alike[0]
-            tail = first.tail if len(alike) == 1 else self._arena.alt(opening.tail for opening in alike)
-            yield first if len(alike) == 1 else Opening(first.lexeme, tail, first.barred)
+        rows = [self._row(opening) for opening in openings if all(map(self._alive.alive, opening.rest))]
+        self._parts.array[number, :2] = self._rows.extend([row for row in rows if row is not None])
 
     def _row(self, opening: Opening) -> tuple[int, ...] | None:
-        """None where nothing is accepted behind the lexeme."""
-        lexeme, tail = opening.lexeme, opening.tail
-        if not self._alive.alive(tail):
-            return None
-        sure = self._spellable.alive(tail)
+        """None where the lexeme is empty."""
+        lexeme = opening.lexeme
+        state, text, barred = NOTHING, (0, 0), (0, 0)
         if isinstance(lexeme, Literal) and self._spellable.alive(lexeme):
-            start = self._literal(lexeme.data)
-            return -1, start, start + len(lexeme.data), self._place(tail), sure, 0, 0
-        state = self._lexemes.number(lexeme)
-        if state < 0:
-            return None
-        barred = self._barred_count
-        for word in opening.barred:
-            self._bar(word)
-        return state, 0, 0, self._place(tail), sure, barred, self._barred_count
+            state, text = FIXED, self._text(lexeme.data)
+        elif lexeme is not None:
+            state = self._lexemes.number(lexeme)
+            if state < 0:
+                return None
+            barred = self._barred.extend([self._text(word) for word in opening.barred])
+        rest = self._rests.extend(self._numbered(opening.rest))
+        return state, *text, *rest, all(map(self._spellable.alive, opening.rest)), *barred
 
-    def _bar(self, word: bytes) -> None:
-        if self._barred_count == len(self._barred):
-            self._barred = np.concatenate([self._barred, np.empty_like(self._barred)])
-        start = self._literal(word)
-        self._barred[self._barred_count] = start, start + len(word)
-        self._barred_count += 1
-
-    def _literal(self, data: bytes) -> int:
-        start = self._literal_count
-        self._literal_count += len(data)
-        while self._literal_count > len(self._literals):
-            self._literals = np.concatenate([self._literals, np.empty_like(self._literals)])
-        self._literals[start : self._literal_count] = np.frombuffer(data, dtype=np.uint8)
-        return start
+    def _text(self, data: bytes) -> tuple[int, int]:
+        return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
 
 
 class _Scratch:

@@ -24,6 +24,16 @@ ACCEPTING, SPELLED = 1, 2
 UNOPENED = -1
 DOUBTFUL = -2
 
+FIXED = -1
+NOTHING = -2
+"""Lexemes of openings that have no state: a text in `texts`; none, the parts behind come at once."""
+
+END = 0
+"""The cell of what is over."""
+
+NO_ROOM, DONE, NO_CELLS = range(3)
+"""How a walk ends: with too many items, with all that could be read, with more cells than there is room for."""
+
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def walk(
@@ -40,10 +50,14 @@ def walk(
     split_bits: NDArray[np.uint32],
     split_start: Ints,
     split_nodes: Ints,
-    opened: Ints,
+    parts: Ints,
     openings: Ints,
-    literals: NDArray[np.uint8],
+    rests: Ints,
+    texts: NDArray[np.uint8],
     barred: Ints,
+    cells: Ints,
+    index: Ints,
+    cell_count: int,
     stack: Ints,
     top: int,
     visited: NDArray[np.int64],
@@ -51,23 +65,24 @@ def walk(
     bits: Bits,
     later: Ints,
     doubtful: Ints,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, int, int]:
     """Set the bits of the tokens that can be read from the items on the stack.
 
-    Items (int32, five columns) are of two kinds. (node, -1, 0, place, 0): the openings of a place are read in the
-    node's subtree. (node, state, end, place, sure): a lexeme's state is read from a node up to the end of its parent's
-    subtree, and the place behind the lexeme. What lacks a row or openings goes to `later`; the caller fills them and
-    calls again with these items.
+    Items (int32, five columns) are of two kinds. (node, -1, 0, cell, 0): what a cell holds is read in the node's
+    subtree. (node, state, end, cell, sure): a lexeme's state is read from a node up to the end of its parent's subtree,
+    and the cell behind the lexeme. What lacks a row or openings goes to `later`; the caller fills them and calls again
+    with these items.
 
-    `barred`: int32 (n, 2), texts in `literals`; columns 5 and 6 of an opening are the first and last of its own.
-    `opened`: int32 (places, 2), first and last row of a place in `openings`, (UNOPENED, 0) if not known, (DOUBTFUL, 0)
-    where it depends on what was captured. `openings`: int32 (n, 7), rows (state or -1, first and last byte in
-    `literals`, place behind, whether an end can be spelled from there, first and last barred text). `split_of`: int32
-    by state, the row of `split_bits` that holds what the state allows from the root, and the nodes where it may end; -1
-    if there is none.
+    `cells`, `index`, `cell_count`: see `cons`; cells that are met are added.
+    `parts`: int32 (n, 4): first and last row in `openings`, (UNOPENED, 0) if not known, (DOUBTFUL, 0) where they depend
+    on what was captured; whether the part may be empty, whether an end of it can be spelled.
+    `openings`: int32 (n, 8), rows (state, FIXED or NOTHING, first and last byte in `texts`, first and last part in
+    `rests`, whether an end of these can be spelled, first and last barred text). `barred`: int32 (n, 2), in `texts`.
+    `split_of`: int32 by state, the row of `split_bits` that holds what the state allows from the root, and the nodes
+    where it may end; -1 if there is none.
     `visited`: a hash table of items met, 0 where free. `path`: scratch (2, longest token + 1).
-    Returns how many rows of `later` and of `doubtful` (nodes whose proper subtrees depend on what was captured) were
-    written, and whether there was room (1) or not (0).
+    Returns how many rows of `later` and of `doubtful` (nodes whose subtrees depend on what was captured) were written,
+    how many cells there are, and how it ended.
     """
     later_count, doubtful_count = 0, 0
     states, ends = path[0], path[1]
@@ -76,12 +91,13 @@ def walk(
     closed = np.empty(MOST_BARRED, dtype=np.int32)
     while top:
         if doubtful_count == len(doubtful):
-            return later_count, doubtful_count, 0
+            return later_count, doubtful_count, cell_count, NO_ROOM
         top -= 1
-        node, resumed, end, place, sure = stack[top]
-        first, last = 0, 1
+        node, resumed, end, cell, sure = stack[top]
+        first, last, after = 0, 1, END
         if resumed < 0:
-            first, last = opened[place, 0], opened[place, 1]
+            part, after = cells[cell, 0], cells[cell, 1]
+            first, last = parts[part, 0], parts[part, 1]
             if first == UNOPENED:
                 later[later_count] = stack[top]
                 later_count += 1
@@ -90,30 +106,38 @@ def walk(
                 doubtful[doubtful_count] = node
                 doubtful_count += 1
                 continue
+            if parts[part, 2]:
+                top, met = _push(stack, top, visited, met, node, after)
         for opening in range(first, last):
-            if top > room or later_count > room or 2 * met > len(visited):
-                return later_count, doubtful_count, 0
+            if top > room or later_count > room or 2 * met > len(visited) or cell_count < 0:
+                return later_count, doubtful_count, cell_count, NO_CELLS if cell_count < 0 else NO_ROOM
             closed_count = 0
             if resumed >= 0:
-                state, start, behind = resumed, node, place
+                state, start, behind = resumed, node, cell
             else:
-                state, behind, sure = openings[opening, 0], openings[opening, 3], openings[opening, 4]
+                state, rest, rest_end = openings[opening, 0], openings[opening, 3], openings[opening, 4]
+                sure = openings[opening, 5] & cells[after, 2]
                 start, end = node + 1, skip[node]
-                if state < 0:
+                if state == FIXED:
                     at = node
                     for letter in range(openings[opening, 1], openings[opening, 2]):
-                        at = _child(at, literals[letter], byte, skip)
+                        at = _child(at, texts[letter], byte, skip)
                         if at < 0:
                             break
                         if sure:
                             allow(at, token_start, token_ids, bits)
                     if at >= 0 and skip[at] > at + 1:
+                        behind, cell_count = cons(rests, rest, rest_end, after, parts, cells, index, cell_count)
                         top, met = _push(stack, top, visited, met, at, behind)
                     continue
-                for word in range(openings[opening, 5], openings[opening, 6]):
+                behind, cell_count = cons(rests, rest, rest_end, after, parts, cells, index, cell_count)
+                if state == NOTHING:
+                    top, met = _push(stack, top, visited, met, node, behind)
+                    continue
+                for word in range(openings[opening, 6], openings[opening, 7]):
                     at = node
                     for letter in range(barred[word, 0], barred[word, 1]):
-                        at = _child(at, literals[letter], byte, skip)
+                        at = _child(at, texts[letter], byte, skip)
                         if at < 0:
                             break
                     if at >= 0:
@@ -159,9 +183,52 @@ def walk(
                     later[later_count, 4] = sure
                     later_count += 1
                     at = ends[level - 1]
-        if top > room or later_count > room or 2 * met > len(visited):
-            return later_count, doubtful_count, 0
-    return later_count, doubtful_count, 1
+        if top > room or later_count > room or 2 * met > len(visited) or cell_count < 0:
+            return later_count, doubtful_count, cell_count, NO_CELLS if cell_count < 0 else NO_ROOM
+    return later_count, doubtful_count, cell_count, DONE
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def cons(
+    rests: Ints, first: int, last: int, after: int, parts: Ints, cells: Ints, index: Ints, count: int
+) -> tuple[int, int]:
+    """The cell that holds the parts `rests[first:last]`, then what the cell `after` holds; and the number of cells.
+
+    `cells`: int32 (n, 3), rows (part, cell behind it, whether an end can be spelled); the first is END. `index`: a hash
+    table of cells, 0 where free. Without room the count is -1, and the cell means nothing.
+    """
+    for place in range(last - 1, first - 1, -1):
+        part = rests[place]
+        spot = _spot(part, after, cells, index)
+        found = index[spot]
+        if not found:
+            if count < 0 or count == len(cells):
+                return END, -1
+            found = count
+            cells[found, 0] = part
+            cells[found, 1] = after
+            cells[found, 2] = parts[part, 3] & cells[after, 2]
+            index[spot] = found
+            count += 1
+        after = found
+    return after, count
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def reindex(cells: Ints, count: int, index: Ints) -> None:
+    """Enter the first `count` cells in an empty index."""
+    for cell in range(1, count):
+        index[_spot(cells[cell, 0], cells[cell, 1], cells, index)] = cell
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _spot(part: int, after: int, cells: Ints, index: Ints) -> int:
+    """Where in the index a cell is, or belongs."""
+    spread = ((np.uint64(part) << np.uint64(32)) | np.uint64(after)) * np.uint64(0x9E3779B97F4A7C15)
+    at = int(spread >> np.uint64(32)) & (len(index) - 1)
+    while index[at] and (cells[index[at], 0] != part or cells[index[at], 1] != after):
+        at = (at + 1) & (len(index) - 1)
+    return at
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -174,15 +241,17 @@ def _child(node: int, wanted: int, byte: NDArray[np.uint8], skip: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _push(stack: Ints, top: int, visited: NDArray[np.int64], met: int, node: int, place: int) -> tuple[int, int]:
+def _push(stack: Ints, top: int, visited: NDArray[np.int64], met: int, node: int, cell: int) -> tuple[int, int]:
     """Put an item on the stack unless it was there before. What does not fit is left out, and `met` says so."""
+    if cell == END:
+        return top, met
     if top == len(stack) or 2 * met >= len(visited):
         return top, len(visited)
-    known, met = _meet(visited, met, node, place)
+    known, met = _meet(visited, met, node, cell)
     if not known:
         stack[top, 0] = node
         stack[top, 1] = -1
-        stack[top, 3] = place
+        stack[top, 3] = cell
         top += 1
     return top, met
 
@@ -208,9 +277,9 @@ def _join(bits: Bits, more: Bits, closed: Ints, token_start: Ints, token_ids: In
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _meet(visited: NDArray[np.int64], met: int, node: int, place: int) -> tuple[bool, int]:
+def _meet(visited: NDArray[np.int64], met: int, node: int, cell: int) -> tuple[bool, int]:
     """Whether an item was met before, and how many were met then."""
-    key = ((np.int64(node) << 32) | np.int64(place)) + 1
+    key = ((np.int64(node) << 32) | np.int64(cell)) + 1
     size = len(visited)
     spread = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     at = np.int64(spread >> np.uint64(32)) & (size - 1)
