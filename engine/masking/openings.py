@@ -9,8 +9,8 @@ made deterministic across rules, and the lexemes, which recur all over a grammar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import (
@@ -37,8 +37,7 @@ WIDE = 32
 there would be thousands of places to go on from. A string's characters, say, are taken with the closing quote."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """A lexeme (a regular term), None if nothing is read yet, and the parts behind it. `barred`: texts of the lexeme
     that are left out; each begins texts that are not, up to its last byte."""
 
@@ -58,6 +57,7 @@ class Openings:
         self._arena = arena
         self._is_endless = is_endless
         self._first: dict[int, tuple[Term, Term]] = {}
+        self._members: dict[int, tuple[Opening, ...]] = {}
         self._closed: dict[int, bool] = {}
         self._wide: dict[int, bool] = {}
 
@@ -68,7 +68,10 @@ class Openings:
         """
         if part is self._arena.uncertain:
             return None
-        return tuple(self._merged(self._open(self._arena.body(part) if isinstance(part, Call) else part)))
+        term = self._arena.body(part) if isinstance(part, Call) else part
+        if not isinstance(term, Alt) or self._is_one(term):
+            return tuple(self._open(term))
+        return self._merged([opening for member in term.members for opening in self._of_member(member)])
 
     def first(self, term: Term) -> tuple[Term, Term]:
         """The first part of a term that is not empty, and what follows it."""
@@ -87,11 +90,15 @@ class Openings:
             found.append(part)
         return tuple(found)
 
+    def _of_member(self, member: Term) -> tuple[Opening, ...]:
+        """The openings of an alternative: the members of an object that may come next are so after many others."""
+        found = self._members.get(member.id)
+        if found is None:
+            found = self._members[member.id] = tuple(self._open(member))
+        return found
+
     def _open(self, term: Term) -> Iterator[Opening]:
-        if isinstance(term, Alt) and not self._is_one(term):
-            for member in term.members:
-                yield from self._open(member)
-        elif isinstance(term, Capture):
+        if isinstance(term, Capture):
             after = self._arena.capture(term.rule, term.args, self._arena.epsilon, term.text, term.form)
             rest = self.parts(after)
             opening = self._regular(term.language)
@@ -111,20 +118,20 @@ class Openings:
         elif term is not self._arena.epsilon:
             yield self._regular(term)
 
-    def _merged(self, openings: Iterable[Opening]) -> Iterator[Opening]:
+    def _merged(self, openings: list[Opening]) -> tuple[Opening, ...]:
         """Those that begin with the same lexeme as one: it need not be walked for each."""
-        alike: dict[tuple[int, tuple[bytes, ...]], list[Opening]] = {}
+        alike: dict[Any, list[Opening]] = {}
         for opening in openings:
-            if opening.lexeme is None:
-                yield opening
-            else:
-                alike.setdefault((opening.lexeme.id, opening.barred), []).append(opening)
-        for group in alike.values():
-            if len(group) == 1:
-                yield group[0]
-            else:
-                rest = self._arena.alt(self._arena.concat(opening.rest) for opening in group)
-                yield Opening(group[0].lexeme, self.parts(rest), group[0].barred)
+            alike.setdefault((opening.lexeme, opening.barred) if opening.lexeme else opening, []).append(opening)
+        if len(alike) == len(openings):
+            return tuple(openings)
+        return tuple(self._one_of(group) for group in alike.values())
+
+    def _one_of(self, group: list[Opening]) -> Opening:
+        if len(group) == 1 or group[0].lexeme is None:
+            return group[0]
+        rest = self._arena.alt(self._arena.concat(opening.rest) for opening in group)
+        return group[0]._replace(rest=self.parts(rest))
 
     def _regular(self, term: Term) -> Opening:
         """A regular term as one lexeme. Names of JSON but for some are all names, with some barred."""

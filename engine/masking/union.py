@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from engine.automaton.automaton import Automaton
+from engine.automaton.automaton import DEAD, Automaton
 from engine.automaton.terms import Literal, Term
 from engine.masking.cells import MOST_CELLS, Cells
 from engine.masking.growing import Growing
@@ -35,9 +35,11 @@ class Union:
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
+        self._row_of: dict[Opening, int] = {}
         self._cells = Cells()
         self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
         self._parts = Growing((4,), np.int32)
+        self._choices = Growing((), np.int32)
         self._rows = Growing((8,), np.int32)
         self._rests = Growing((), np.int32)
         self._barred = Growing((2,), np.int32)
@@ -97,6 +99,7 @@ class Union:
             splits.start,
             splits.nodes,
             self._parts.array,
+            self._choices.array,
             self._rows.array,
             self._rests.array,
             self._texts.array,
@@ -152,22 +155,31 @@ class Union:
         if openings is None:
             self._parts.array[number, :2] = DOUBTFUL, 0
             return
-        rows = [self._row(opening) for opening in openings if all(map(self._alive.alive, opening.rest))]
-        self._parts.array[number, :2] = self._rows.extend([row for row in rows if row is not None])
+        rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
+        self._parts.array[number, :2] = self._choices.extend(rows)
 
-    def _row(self, opening: Opening) -> tuple[int, ...] | None:
-        """None where the lexeme is empty."""
+    def _row(self, opening: Opening) -> int:
+        """The row of an opening, DEAD where no text begins so."""
+        row = self._row_of.get(opening)
+        if row is None:
+            row = self._row_of[opening] = self._make_row(opening)
+        return row
+
+    def _make_row(self, opening: Opening) -> int:
+        if not all(map(self._alive.alive, opening.rest)):
+            return DEAD
         lexeme = opening.lexeme
         state, text, barred = NOTHING, (0, 0), (0, 0)
         if isinstance(lexeme, Literal) and self._spellable.alive(lexeme):
             state, text = FIXED, self._text(lexeme.data)
         elif lexeme is not None:
             state = self._lexemes.number(lexeme)
-            if state < 0:
-                return None
+            if state == DEAD:
+                return DEAD
             barred = self._barred.extend([self._text(word) for word in opening.barred])
         rest = self._rests.extend(self._numbered(opening.rest))
-        return state, *text, *rest, all(map(self._spellable.alive, opening.rest)), *barred
+        sure = all(map(self._spellable.alive, opening.rest))
+        return self._rows.extend([(state, *text, *rest, sure, *barred)])[0]
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))

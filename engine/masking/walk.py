@@ -51,6 +51,7 @@ def walk(
     split_start: Ints,
     split_nodes: Ints,
     parts: Ints,
+    choices: Ints,
     openings: Ints,
     rests: Ints,
     texts: NDArray[np.uint8],
@@ -74,8 +75,9 @@ def walk(
     with these items.
 
     `cells`, `index`, `cell_count`: see `cons`; cells that are met are added.
-    `parts`: int32 (n, 4): first and last row in `openings`, (UNOPENED, 0) if not known, (DOUBTFUL, 0) where they depend
-    on what was captured; whether the part may be empty, whether an end of it can be spelled.
+    `parts`: int32 (n, 4): first and last of its openings in `choices`, (UNOPENED, 0) if not known, (DOUBTFUL, 0) where
+    they depend on what was captured; whether the part may be empty, whether an end of it can be spelled. `choices`:
+    int32, rows of `openings`.
     `openings`: int32 (n, 8), rows (state, FIXED or NOTHING, first and last byte in `texts`, first and last part in
     `rests`, whether an end of these can be spelled, first and last barred text). `barred`: int32 (n, 2), in `texts`.
     `split_of`: int32 by state, the row of `split_bits` that holds what the state allows from the root, and the nodes
@@ -108,13 +110,14 @@ def walk(
                 continue
             if parts[part, 2]:
                 top, met = _push(stack, top, visited, met, node, after)
-        for opening in range(first, last):
+        for choice in range(first, last):
             if top > room or later_count > room or 2 * met > len(visited) or cell_count < 0:
                 return later_count, doubtful_count, cell_count, NO_CELLS if cell_count < 0 else NO_ROOM
             closed_count = 0
             if resumed >= 0:
                 state, start, behind = resumed, node, cell
             else:
+                opening = choices[choice]
                 state, rest, rest_end = openings[opening, 0], openings[opening, 3], openings[opening, 4]
                 sure = openings[opening, 5] & cells[after, 2]
                 start, end = node + 1, skip[node]
