@@ -55,6 +55,10 @@ class Lexemes:
             known = self._numbers[term.id] = self._find(term)
         return known
 
+    def is_filled(self, state: int) -> bool:
+        """Whether the row of a state is known."""
+        return bool(self.rows[state - self._shared, 0] != UNKNOWN)
+
     def fill(self, state: int) -> None:
         """Compute the row of a state."""
         row = np.full(256, DEAD, dtype=np.int32)

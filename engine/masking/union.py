@@ -35,6 +35,7 @@ class Union:
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
+        self._open_parts: set[int] = set()
         self._row_of: dict[Opening, int] = {}
         self._cells = Cells()
         self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
@@ -77,7 +78,8 @@ class Union:
                 return self._read(cell)
             if fits == NO_ROOM:
                 return None
-            doubtful += scratch.doubtful[:doubts].tolist()
+            if doubts:
+                doubtful += scratch.doubtful[:doubts].tolist()
             self._prepare(scratch.later[:top])
             scratch.stack, scratch.later = scratch.later, scratch.stack
         return bits, tuple(sorted(set(doubtful)))
@@ -121,11 +123,12 @@ class Union:
 
     def _prepare(self, items: Ints) -> None:
         """Fill what the walk found missing."""
-        resumed = items[:, 1]
-        for state in set(resumed[resumed >= 0].tolist()):
-            self._lexemes.fill(state)
-        for part in set(self._cells.rows[items[resumed < 0, 3], 0].tolist()):
-            self._open(part)
+        states, cells = items[:, 1].tolist(), items[:, 3].tolist()
+        for state, cell in dict.fromkeys(zip(states, cells, strict=True)):
+            if state < 0:
+                self._open(int(self._cells.rows[cell, 0]))
+            elif not self._lexemes.is_filled(state):
+                self._lexemes.fill(state)
 
     def _cell(self, term: Term) -> int:
         """The cell of what a term reads, part by part from its end."""
@@ -151,6 +154,9 @@ class Union:
         return number
 
     def _open(self, number: int) -> None:
+        if number in self._open_parts:
+            return
+        self._open_parts.add(number)
         openings = self._openings.of(self._terms[number])
         if openings is None:
             self._parts.array[number, :2] = DOUBTFUL, 0

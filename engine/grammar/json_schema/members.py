@@ -95,6 +95,7 @@ class MembersRule:
         self.liveness = liveness
         self._named = frozenset(spelled(member.name) for member in plan.members)
         self._names: dict[tuple[int, frozenset[bytes | Hole]], Term] = {}
+        self._members: dict[int, tuple[Term, ...]] = {}
         self._keys = keys
 
     def nullable(self, args: Progress) -> bool:
@@ -245,7 +246,17 @@ class MembersRule:
             done |= self._declared if self.plan.members[index].late else (1 << index) - 1
         return replace(self._counted(args, meets), done=done)
 
-    def _member(self, arena: Arena, args: Progress, index: int) -> Iterator[Term]:
+    def _member(self, arena: Arena, args: Progress, index: int) -> tuple[Term, ...]:
+        """A member and all that may follow it, for each kind of its values; mostly the same whatever came before."""
+        varies = self.plan.any_order or self._is_counted or self.plan.members[index].late or args.used or args.met
+        found = self._members.get(index) if not varies else None
+        if found is None:
+            found = tuple(self._with_rest(arena, args, index))
+            if not varies:
+                self._members[index] = found
+        return found
+
+    def _with_rest(self, arena: Arena, args: Progress, index: int) -> Iterator[Term]:
         member = self.plan.members[index]
         for meets, value in member.values.items():
             if not meets & args.met:
