@@ -355,7 +355,12 @@ class Arena:
     def body(self, call: Call) -> Term:
         """The body of a call, in the call's form."""
         if call.cached_body is None:
-            call.cached_body = self.to_form(call.rule.body(self, call.args), call.form)
+            if call.form is EXACT:
+                call.cached_body = call.rule.body(self, call.args)
+            else:
+                exact = self.call(call.rule, call.args)
+                assert isinstance(exact, Call)
+                call.cached_body = self.to_form(self.body(exact), call.form)
         return call.cached_body
 
     def moves(self, term: Term, among: int = ALL_BYTES) -> Moves:
