@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 class Growing:
     """`array[:count]` are the rows; `array` is replaced when there is no room for more."""
 
-    def __init__(self, columns: tuple[int, ...], kind: type[np.generic]) -> None:
-        self.array: NDArray[Any] = np.empty((64, *columns), dtype=kind)
+    def __init__(self, columns: tuple[int, ...], kind: type[np.generic], room: int = 64) -> None:
+        self.array: NDArray[Any] = np.empty((room, *columns), dtype=kind)
         self.count = 0
 
     def extend(self, rows: Sequence[Any] | NDArray[Any]) -> tuple[int, int]:

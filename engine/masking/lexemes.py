@@ -17,7 +17,7 @@ from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.automaton.liveness import Liveness
 from engine.automaton.terms import Alt, Bytes, Epsilon, Literal, Repeat, Seq, Term, Words
 from engine.errors import BudgetError
-from engine.masking.walk import ACCEPTING, SPELLED
+from engine.masking.walk import ACCEPTING, SPELLED, WANTED, WHOLE
 
 MOST_SHAPED = 64
 """Members of a term beyond which it is not compared with lexemes known before: it would cost what it saves."""
@@ -27,8 +27,9 @@ class Lexemes:
     """States of lexemes, numbered when first met; the first ones are those of `shared`, which is read only.
 
     `rows[state - shared, byte]` (int32) is the next state, DEAD or UNKNOWN; `kinds` (uint8) says whether the lexeme may
-    end there (ACCEPTING) and whether an end can be spelled with the vocabulary's one-byte tokens (SPELLED). Both may be
-    reallocated by `number` and `fill`.
+    end there (ACCEPTING) and whether an end can be spelled with the vocabulary's one-byte tokens (SPELLED). `splits`
+    (int32) is the row of its split, WHOLE or WANTED (see `walk`). All may be reallocated by `number` and `fill`;
+    `known_rows` and so on are those of `shared`.
     """
 
     def __init__(self, arena: Arena, alive: Liveness, spellable: Liveness, shared: Lexemes | None = None) -> None:
@@ -36,14 +37,18 @@ class Lexemes:
         self._arena = arena
         self._alive = alive
         self._spellable = spellable
-        self._shared = len(shared) if shared is not None else 0
+        self.known_rows = shared.rows if shared is not None else np.empty((0, 256), dtype=np.int32)
+        self.known_kinds = shared.kinds if shared is not None else np.empty(0, dtype=np.uint8)
+        self.known_splits = shared.splits if shared is not None else np.empty(0, dtype=np.int32)
+        self._shared = len(self.known_rows)
         self._known = shared.by_shape if shared is not None else {}
         self.by_shape: dict[Any, int] = {}
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
         self._shapes: dict[int, Any] = {}
-        self.rows = np.full((64, 256), UNKNOWN, dtype=np.int32)
-        self.kinds = np.zeros(64, dtype=np.uint8)
+        self.rows: NDArray[np.int32] = np.full((64, 256), UNKNOWN, dtype=np.int32)
+        self.kinds: NDArray[np.uint8] = np.zeros(64, dtype=np.uint8)
+        self.splits: NDArray[np.int32] = np.full(64, WHOLE, dtype=np.int32)
 
     def __len__(self) -> int:
         return self._shared + len(self._terms)
@@ -68,6 +73,15 @@ class Lexemes:
                 row[indices(members)] = target
         self.rows[state - self._shared] = row
 
+    def split(self, state: int, row: int = WANTED) -> None:
+        """Have a state read from the root by its split: the row of one, or one that is to be made."""
+        if state >= self._shared and (row != WANTED or self.splits[state - self._shared] == WHOLE):
+            self.splits[state - self._shared] = row
+
+    def is_wanted(self, state: int) -> bool:
+        """Whether a split of the state is to be made."""
+        return state >= self._shared and bool(self.splits[state - self._shared] == WANTED)
+
     def close(self, term: Term) -> None:
         """Fill the rows of all states of a lexeme, and know them by their shape from now on."""
         pending = [self.number(term)]
@@ -81,7 +95,12 @@ class Lexemes:
 
     def trim(self) -> None:
         """Give back what memory is not used."""
-        self.rows, self.kinds = self.rows[: len(self._terms)].copy(), self.kinds[: len(self._terms)].copy()
+        count = len(self._terms)
+        self.rows, self.kinds, self.splits = (
+            self.rows[:count].copy(),
+            self.kinds[:count].copy(),
+            self.splits[:count].copy(),
+        )
 
     def _find(self, term: Term) -> int:
         if self._known and (known := self._known.get(self._shape(term))) is not None:
@@ -94,6 +113,7 @@ class Lexemes:
         if place == len(self.rows):
             self.rows = np.concatenate([self.rows, np.full_like(self.rows, UNKNOWN)])
             self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
+            self.splits = np.concatenate([self.splits, np.full_like(self.splits, WHOLE)])
         self._terms.append(term)
         self.kinds[place] = ACCEPTING * term.nullable | SPELLED * self._spellable.alive(term)
         return self._shared + place

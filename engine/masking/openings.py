@@ -153,7 +153,7 @@ class Openings:
 
     def _is_one(self, term: Term) -> bool:
         """Whether a regular term is not taken apart."""
-        return not isinstance(term, Alt) or (self._is_closed(term) and self._is_wide(term))
+        return not isinstance(term, Alt) or (self._is_closed(term) and self.is_wide(term))
 
     def _first_lexeme(self, term: Seq) -> tuple[Term, Term]:
         """Fixed texts in one piece; what is wide up to the first part that is not."""
@@ -164,7 +164,7 @@ class Openings:
                 rest = rest.tail if isinstance(rest, Seq) else self._arena.epsilon
             data = b"".join(part.data for part in parts if isinstance(part, Literal))
             return self._arena.literal(data), rest
-        while self._is_wide(parts[-1]) or (parts[-1].nullable and len(parts) > 1):
+        while self.is_wide(parts[-1]) or (parts[-1].nullable and len(parts) > 1):
             following = _head(rest)
             if rest is self._arena.epsilon or not self._is_closed(following):
                 break
@@ -192,7 +192,7 @@ class Openings:
             return self._is_closed(term.body)
         return isinstance(term, (Bytes, Literal, Words, Epsilon, Empty))
 
-    def _is_wide(self, term: Term) -> bool:
+    def is_wide(self, term: Term) -> bool:
         """Whether a regular term may begin with many bytes."""
         known = self._wide.get(term.id)
         if known is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from engine.automaton.automaton import DEAD, Automaton
 from engine.automaton.liveness import PLEASANT
-from engine.masking.walk import Ints, fewest_tokens, group_targets, walk_targets
+from engine.masking.target_walk import Ints, fewest_tokens, group_targets, walk_targets
 from engine.vocabulary import Vocabulary
 
 

@@ -13,12 +13,16 @@ from engine.masking.growing import Growing
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes
 from engine.masking.openings import Opening, Openings
+from engine.masking.splits import Splits
 from engine.masking.token_mask import Bits
-from engine.masking.walk import DOUBTFUL, END, FIXED, NO_CELLS, NO_ROOM, NOTHING, UNOPENED, Ints, walk
+from engine.masking.walk import DOUBTFUL, END, FIXED, NO_CELLS, NO_ROOM, NOTHING, UNOPENED, WANTED, Ints, walk
 from engine.vocabulary import Vocabulary
 
 MOST_MET = 1 << 14
 """Items (a node of the trie and a cell), twice as many as one mask walks at most. MaskBench's schemas have 3,400."""
+
+MOST_SPLITS = 1000
+"""Lexemes of a constraint that are split, each in as much memory as a mask."""
 
 
 class Union:
@@ -30,8 +34,8 @@ class Union:
         self._alive = automaton.liveness
         self._spellable = automaton.liveness_of(vocabulary.one_byte)
         first = prepared(vocabulary)
-        self._shared, self._splits = first.lexemes, first.splits
-        self._lexemes = Lexemes(self._arena, self._alive, self._spellable, self._shared)
+        self._lexemes = Lexemes(self._arena, self._alive, self._spellable, first.lexemes)
+        self._known_splits, self._splits = first.splits, Splits(vocabulary)
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
@@ -85,21 +89,26 @@ class Union:
         return bits, tuple(sorted(set(doubtful)))
 
     def _walk(self, top: int, bits: Bits) -> tuple[int, int, int]:
-        trie, lexemes, splits, scratch = self._vocabulary.trie, self._lexemes, self._splits, self._scratch
+        trie, scratch, lexemes = self._vocabulary.trie, self._scratch, self._lexemes
+        known, splits = self._known_splits, self._splits
         later, doubtful, cells, fits = walk(
             trie.byte,
             trie.depth,
             trie.skip,
             trie.token_start,
             trie.token_ids,
-            self._shared.rows,
-            self._shared.kinds,
+            lexemes.known_rows,
+            lexemes.known_kinds,
             lexemes.rows,
             lexemes.kinds,
-            splits.of,
-            splits.bits,
-            splits.start,
-            splits.nodes,
+            lexemes.known_splits,
+            known.bits.array,
+            known.start.array,
+            known.nodes.array,
+            lexemes.splits,
+            splits.bits.array,
+            splits.start.array,
+            splits.nodes.array,
             self._parts.array,
             self._choices.array,
             self._rows.array,
@@ -125,7 +134,9 @@ class Union:
         """Fill what the walk found missing."""
         states, cells = items[:, 1].tolist(), items[:, 3].tolist()
         for state, cell in dict.fromkeys(zip(states, cells, strict=True)):
-            if state < 0:
+            if state == WANTED:
+                self._split(int(self._cells.rows[cell, 0]))
+            elif state < 0:
                 self._open(int(self._cells.rows[cell, 0]))
             elif not self._lexemes.is_filled(state):
                 self._lexemes.fill(state)
@@ -164,6 +175,13 @@ class Union:
         rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
         self._parts.array[number, :2] = self._choices.extend(rows)
 
+    def _split(self, number: int) -> None:
+        """Make the splits of the lexemes with which a part begins."""
+        first, last = self._parts.array[number, :2]
+        for state in self._rows.array[self._choices.array[first:last], 0].tolist():
+            if self._lexemes.is_wanted(state):
+                self._splits.add(self._lexemes, state)
+
     def _row(self, opening: Opening) -> int:
         """The row of an opening, DEAD where no text begins so."""
         row = self._row_of.get(opening)
@@ -182,6 +200,8 @@ class Union:
             state = self._lexemes.number(lexeme)
             if state == DEAD:
                 return DEAD
+            if self._openings.is_wide(lexeme) and len(self._splits) < MOST_SPLITS:
+                self._lexemes.split(state)
             barred = self._barred.extend([self._text(word) for word in opening.barred])
         rest = self._rests.extend(self._numbered(opening.rest))
         sure = all(map(self._spellable.alive, opening.rest))

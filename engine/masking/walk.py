@@ -1,4 +1,4 @@
-"""The inner loops of masks and distances: walks over the vocabulary's trie.
+"""The inner loops of masks: walks over the vocabulary's trie.
 
 The trie is stored in pre-order, so a walk is one pass over an array: a live transition goes on to the next node, a dead
 one jumps over the whole subtree (`skip`). States are remembered by depth, since a node's parent is the last node seen
@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.automaton.automaton import DEAD, UNKNOWN
+from engine.automaton.automaton import DEAD
 from engine.masking.openings import MOST_BARRED
 from engine.masking.token_mask import Bits
 
@@ -27,6 +27,9 @@ DOUBTFUL = -2
 FIXED = -1
 NOTHING = -2
 """Lexemes of openings that have no state: a text in `texts`; none, the parts behind come at once."""
+
+WHOLE = -1
+WANTED = -2
 
 END = 0
 """The cell of what is over."""
@@ -46,7 +49,11 @@ def walk(
     known_kinds: NDArray[np.uint8],
     rows: Ints,
     kinds: NDArray[np.uint8],
-    split_of: Ints,
+    known_splits: Ints,
+    known_split_bits: NDArray[np.uint32],
+    known_split_start: Ints,
+    known_split_nodes: Ints,
+    splits: Ints,
     split_bits: NDArray[np.uint32],
     split_start: Ints,
     split_nodes: Ints,
@@ -70,9 +77,9 @@ def walk(
     """Set the bits of the tokens that can be read from the items on the stack.
 
     Items (int32, five columns) are of two kinds. (node, -1, 0, cell, 0): what a cell holds is read in the node's
-    subtree. (node, state, end, cell, sure): a lexeme's state is read from a node up to the end of its parent's subtree,
-    and the cell behind the lexeme. What lacks a row or openings goes to `later`; the caller fills them and calls again
-    with these items.
+    subtree (WANTED instead of -1: a split is to be made before). (node, state, end, cell, sure): a lexeme's state is
+    read from a node up to the end of its parent's subtree, and the cell behind the lexeme. What lacks a row or openings
+    goes to `later`; the caller fills them and calls again with these items.
 
     `cells`, `index`, `cell_count`: see `cons`; cells that are met are added.
     `parts`: int32 (n, 4): first and last of its openings in `choices`, (UNOPENED, 0) if not known, (DOUBTFUL, 0) where
@@ -80,8 +87,8 @@ def walk(
     int32, rows of `openings`.
     `openings`: int32 (n, 8), rows (state, FIXED or NOTHING, first and last byte in `texts`, first and last part in
     `rests`, whether an end of these can be spelled, first and last barred text). `barred`: int32 (n, 2), in `texts`.
-    `split_of`: int32 by state, the row of `split_bits` that holds what the state allows from the root, and the nodes
-    where it may end; -1 if there is none.
+    `known_splits`, `splits`: int32 by state, the row of the split (engine/masking/splits.py) that holds what the state
+    allows from the root; WHOLE where it is read node by node, WANTED where the caller is to make it.
     `visited`: a hash table of items met, 0 where free. `path`: scratch (2, longest token + 1).
     Returns how many rows of `later` and of `doubtful` (nodes whose subtrees depend on what was captured) were written,
     how many cells there are, and how it ended.
@@ -96,7 +103,7 @@ def walk(
             return later_count, doubtful_count, cell_count, NO_ROOM
         top -= 1
         node, resumed, end, cell, sure = stack[top]
-        first, last, after = 0, 1, END
+        first, last, after, is_wanting = 0, 1, END, False
         if resumed < 0:
             part, after = cells[cell, 0], cells[cell, 1]
             first, last = parts[part, 0], parts[part, 1]
@@ -146,15 +153,22 @@ def walk(
                     if at >= 0:
                         closed[closed_count] = at
                         closed_count += 1
-                if node == 0 and state < shared and split_of[state] >= 0:
-                    split_row = split_of[state]
-                    if sure:
-                        _join(bits, split_bits[split_row], closed[:closed_count], token_start, token_ids)
-                    for number in range(split_start[split_row], split_start[split_row + 1]):
-                        at = split_nodes[number]
-                        if not _is_among(at, closed, closed_count):
-                            top, met = _push(stack, top, visited, met, at, behind)
-                    continue
+                if node == 0:
+                    row = known_splits[state] if state < shared else splits[state - shared]
+                    if row == WANTED:
+                        is_wanting = True
+                        continue
+                    if row >= 0:
+                        of, starts, nodes = split_bits, split_start, split_nodes
+                        if state < shared:
+                            of, starts, nodes = known_split_bits, known_split_start, known_split_nodes
+                        if sure:
+                            _join(bits, of[row], closed[:closed_count], token_start, token_ids)
+                        for number in range(starts[row], starts[row + 1]):
+                            at = nodes[number]
+                            if not _is_among(at, closed, closed_count):
+                                top, met = _push(stack, top, visited, met, at, behind)
+                        continue
             at = start
             if at == end:
                 continue
@@ -186,6 +200,11 @@ def walk(
                     later[later_count, 4] = sure
                     later_count += 1
                     at = ends[level - 1]
+        if is_wanting:
+            later[later_count, 0] = node
+            later[later_count, 1] = WANTED
+            later[later_count, 3] = cell
+            later_count += 1
         if top > room or later_count > room or 2 * met > len(visited) or cell_count < 0:
             return later_count, doubtful_count, cell_count, NO_CELLS if cell_count < 0 else NO_ROOM
     return later_count, doubtful_count, cell_count, DONE
@@ -303,133 +322,55 @@ def allow(node: int, token_start: Ints, token_ids: Ints, bits: Bits) -> None:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def walk_targets(
-    table: Ints,
-    byte: NDArray[np.uint8],
-    depth: Ints,
-    skip: Ints,
-    token_start: Ints,
-    token_ids: Ints,
-    todo: Ints,
-    todo_count: int,
-    path: Ints,
-    targets: Ints,
-    later: Ints,
-    uncertain: Ints,
-) -> tuple[int, int]:
-    """Like `walk`, but `targets`, int32 (size,), gets the state after every token that can be read.
-
-    Returns how many rows of `later` and of `uncertain` were written.
-    """
-    later_count, uncertain_count = 0, 0
-    states, ends = path[0], path[1]
-    for row in range(todo_count):
-        node, end = todo[row, 0], todo[row, 2]
-        states[depth[node] - 1] = todo[row, 1]
-        ends[depth[node] - 1] = end
-        while node < end:
-            level = depth[node]
-            parent = states[level - 1]
-            target = table[parent, byte[node]]
-            if target >= 0:
-                states[level] = target
-                ends[level] = skip[node]
-                for place in range(token_start[node], token_start[node + 1]):
-                    targets[token_ids[place]] = target
-                node += 1
-            elif target == DEAD:
-                node = skip[node]
-            elif target == UNKNOWN:
-                later[later_count, 0] = node
-                later[later_count, 1] = parent
-                later[later_count, 2] = ends[level - 1]
-                later_count += 1
-                node = ends[level - 1]
-            else:
-                uncertain[uncertain_count] = node
-                uncertain_count += 1
-                node = skip[node]
-    return later_count, uncertain_count
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def group_targets(targets: Ints, number: Ints, states: Ints) -> int:
-    """Replace each state in `targets` by 1 + its place in `states`, DEAD by 0; return how many states there are.
-
-    `number`: scratch by state, all 0 before and after. `states`: int32, room for one state per token.
-    """
-    count = 0
-    for token_id in range(len(targets)):
-        state = targets[token_id]
-        if state < 0:
-            targets[token_id] = 0
-            continue
-        if number[state] == 0:
-            states[count] = state
-            count += 1
-            number[state] = count
-        targets[token_id] = number[state]
-    for place in range(count):
-        number[states[place]] = 0
-    return count
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def fewest_tokens(
-    text: NDArray[np.uint8], byte: NDArray[np.uint8], skip: Ints, token_start: Ints, fewest: Ints, first: Ints
-) -> None:
-    """`fewest[i]`: how many tokens spell `text[i:]` at least; `first[i]`: the trie node of the longest such first one.
-
-    `fewest`, `first`: int32 (len(text) + 1,). Every byte of the text must be a token.
-    """
-    length = len(text)
-    fewest[length] = 0
-    for start in range(length - 1, -1, -1):
-        fewest[start] = length + 1
-        node, end, position = 1, len(byte), start
-        while node < end and position < length:
-            if byte[node] < text[position]:
-                node = skip[node]
-                continue
-            if byte[node] > text[position]:
-                break
-            position += 1
-            if token_start[node] < token_start[node + 1] and fewest[position] + 1 <= fewest[start]:
-                fewest[start] = fewest[position] + 1
-                first[start] = node
-            end = skip[node]
-            node += 1
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def split(
     byte: NDArray[np.uint8],
     depth: Ints,
     skip: Ints,
     token_start: Ints,
     token_ids: Ints,
+    known_rows: Ints,
+    known_kinds: NDArray[np.uint8],
     rows: Ints,
     kinds: NDArray[np.uint8],
-    state: int,
+    todo: Ints,
+    todo_count: int,
     path: Ints,
     bits: Bits,
     nodes: Ints,
-) -> int:
-    """Read a lexeme whose rows are all known from the root: set the bits of its tokens, and write to `nodes` where it
-    may end before the end of a token. Returns how many these are. `path`: scratch (longest token + 1,)."""
-    count = 0
-    path[0] = state
-    at = 1
-    while at < len(byte):
-        target = rows[path[depth[at] - 1], byte[at]]
-        if target < 0:
-            at = skip[at]
-            continue
-        path[depth[at]] = target
-        if kinds[target] & SPELLED:
-            allow(at, token_start, token_ids, bits)
-        if kinds[target] & ACCEPTING and skip[at] > at + 1:
-            nodes[count] = at
-            count += 1
-        at += 1
-    return count
+    count: int,
+    later: Ints,
+) -> tuple[int, int]:
+    """Read a lexeme from nodes on: set the bits of its tokens, and add to the `count` nodes found before those at which
+    it may end before a token does. `todo` and `later`: int32 rows (node, state, end of the parent's subtree).
+
+    Returns how many rows of `later` were written, and how many nodes there are.
+    """
+    later_count, shared = 0, len(known_rows)
+    states, ends = path[0], path[1]
+    for row in range(todo_count):
+        at, end = todo[row, 0], todo[row, 2]
+        states[depth[at] - 1] = todo[row, 1]
+        ends[depth[at] - 1] = end
+        while at < end:
+            level = depth[at]
+            parent = states[level - 1]
+            target = known_rows[parent, byte[at]] if parent < shared else rows[parent - shared, byte[at]]
+            if target >= 0:
+                states[level] = target
+                ends[level] = skip[at]
+                kind = known_kinds[target] if target < shared else kinds[target - shared]
+                if kind & SPELLED:
+                    allow(at, token_start, token_ids, bits)
+                if kind & ACCEPTING and skip[at] > at + 1:
+                    nodes[count] = at
+                    count += 1
+                at += 1
+            elif target == DEAD:
+                at = skip[at]
+            else:
+                later[later_count, 0] = at
+                later[later_count, 1] = parent
+                later[later_count, 2] = ends[level - 1]
+                later_count += 1
+                at = ends[level - 1]
+    return later_count, count

@@ -167,19 +167,19 @@ def test_splits_are_what_reading_every_token_gives() -> None:
             state = int(lexemes.rows[state, byte]) if state != DEAD else DEAD
         return state
 
-    split = [state for state in range(len(lexemes)) if splits.of[state] >= 0]
+    split = [state for state in range(len(lexemes)) if lexemes.splits[state] >= 0]
     assert PREPARED.endless <= set(split)
     for state in split:
-        row = splits.of[state]
+        row = lexemes.splits[state]
         ends = [read(state, token) if token else DEAD for token in VOCABULARY.tokens]
-        allowed = TokenMask(splits.bits[row], 0, VOCABULARY.size).to_bool().tolist()
+        allowed = TokenMask(splits.bits.array[row], 0, VOCABULARY.size).to_bool().tolist()
         assert allowed == [end != DEAD and bool(lexemes.kinds[end] & SPELLED) for end in ends]
         closed = {
             trie.find(prefix)
             for prefix in prefixes
             if (end := read(state, prefix)) != DEAD and lexemes.kinds[end] & ACCEPTING
         }
-        nodes = splits.nodes[splits.start[row] : splits.start[row + 1]].tolist()
+        nodes = splits.nodes.array[splits.start.array[row] : splits.start.array[row + 1]].tolist()
         assert len(nodes) == len(set(nodes))
         assert set(nodes) == closed
     assert closed, "some tokens go on behind a string"
