@@ -52,54 +52,63 @@ def rule(term: Term) -> Term:
     return ARENA.call(Named(term), None)
 
 
-def opened(term: Term) -> set[Opening] | None:
+OPENINGS = Openings(ARENA, lambda lexeme: lexeme is ARENA.seq(CHARACTERS, QUOTE))
+
+
+def opened(part: Term) -> set[Opening] | None:
     """The openings in any order, each once."""
-    endless = ARENA.seq(CHARACTERS, QUOTE)
-    found = Openings(ARENA, lambda lexeme: lexeme is endless).of(term)
+    found = OPENINGS.of(part)
     if found is None:
         return None
     assert len(set(found)) == len(found)
     return set(found)
 
 
-CALL = rule(ARENA.seq(B, DIGITS))
-AFTER_B = Opening(B, DIGITS)
+CALL, OTHER = rule(ARENA.seq(B, DIGITS)), rule(AB)
+OR_CALL = ARENA.alt([ARENA.seq(A, CALL), CALL, ARENA.epsilon])
+STRING = ARENA.seq(CHARACTERS, QUOTE)
+
+PARTS: dict[str, tuple[Term, list[Term]]] = {
+    "the end": (ARENA.epsilon, []),
+    "a text": (AB, [AB]),
+    "texts in a row are one": (ARENA.concat([A, B, CALL]), [AB, CALL]),
+    "lexemes are apart": (ARENA.concat([SPACE, A]), [SPACE, A]),
+    "what is wide goes on to the next text": (ARENA.concat([CHARACTERS, QUOTE, CALL]), [STRING, CALL]),
+    "a rule and what follows": (ARENA.concat([CALL, CALL, QUOTE]), [CALL, CALL, QUOTE]),
+    "alternatives before a tail": (ARENA.seq(OR_CALL, QUOTE), [OR_CALL, QUOTE]),
+    "a repeated class is one lexeme": (ARENA.seq(DIGITS, CALL), [DIGITS, CALL]),
+}
 
 CASES: dict[str, tuple[Term, set[Opening]]] = {
-    "nothing": (ARENA.empty, {Opening(ARENA.empty, ARENA.epsilon)}),
+    "nothing": (ARENA.empty, {Opening(ARENA.empty)}),
     "the end": (ARENA.epsilon, set()),
-    "a text": (AB, {Opening(AB, ARENA.epsilon)}),
-    "texts in a row are one": (ARENA.concat([A, B, CALL]), {Opening(AB, CALL)}),
-    "a lexeme before a rule": (ARENA.seq(SPACE, CALL), {Opening(SPACE, CALL), AFTER_B}),
-    "lexemes are apart": (ARENA.concat([SPACE, A]), {Opening(SPACE, A), Opening(A, ARENA.epsilon)}),
-    "what is wide goes on to the next text": (
-        ARENA.concat([CHARACTERS, QUOTE, CALL]),
-        {Opening(ARENA.seq(CHARACTERS, QUOTE), CALL)},
+    "a text": (AB, {Opening(AB)}),
+    "a lexeme that may be empty": (DIGITS, {Opening(DIGITS)}),
+    "alternatives": (OR_CALL, {Opening(A, (CALL,)), Opening(None, (CALL,))}),
+    "alternatives that begin with a rule": (
+        ARENA.alt([ARENA.seq(CALL, QUOTE), AB]),
+        {Opening(None, (CALL, QUOTE)), Opening(AB)},
     ),
-    "alternatives": (
-        ARENA.alt([ARENA.seq(A, CALL), CALL, ARENA.epsilon]),
-        {Opening(A, CALL), AFTER_B},
+    "alternatives that may be empty at first": (
+        ARENA.alt([ARENA.seq(DIGITS, CALL), ARENA.seq(DIGITS, AB)]),
+        {Opening(None, (DIGITS, CALL)), Opening(None, (DIGITS, AB))},
     ),
-    "alternatives before a tail": (
-        ARENA.seq(ARENA.alt([A, CALL]), QUOTE),
-        {Opening(A, QUOTE), Opening(B, ARENA.seq(DIGITS, QUOTE))},
+    "texts that begin alike are one": (
+        ARENA.alt([ARENA.seq(A, CALL), ARENA.seq(A, OTHER)]),
+        {Opening(A, (ARENA.alt([CALL, OTHER]),))},
     ),
-    "equal openings are one": (ARENA.alt([rule(AB), rule(ARENA.concat([A, B]))]), {Opening(AB, ARENA.epsilon)}),
-    "a rule": (CALL, {AFTER_B}),
-    "a rule that may be empty": (
-        ARENA.seq(rule(ARENA.repeat(A, 0, 1)), CALL),
-        {Opening(ARENA.repeat(A, 0, 1), CALL), AFTER_B},
-    ),
-    "a rule again": (
-        ARENA.repeat(CALL, 2, 4),
-        {Opening(B, ARENA.seq(DIGITS, ARENA.repeat(CALL, 1, 3)))},
-    ),
-    "a rule any number of times before a tail": (
-        ARENA.seq(ARENA.star(CALL), QUOTE),
-        {Opening(B, ARENA.concat([DIGITS, ARENA.star(CALL), QUOTE])), Opening(QUOTE, ARENA.epsilon)},
-    ),
-    "a repeated class is one lexeme": (ARENA.seq(DIGITS, CALL), {Opening(DIGITS, CALL), AFTER_B}),
+    "a rule": (CALL, {Opening(B, (DIGITS,))}),
+    "a rule that is alternatives": (rule(ARENA.alt([AB, CALL])), {Opening(AB), Opening(None, (CALL,))}),
+    "a rule that may be empty": (rule(ARENA.repeat(A, 0, 1)), {Opening(ARENA.repeat(A, 0, 1))}),
+    "a rule again": (ARENA.repeat(CALL, 2, 4), {Opening(None, (CALL, ARENA.repeat(CALL, 1, 3)))}),
+    "a rule any number of times": (ARENA.star(CALL), {Opening(None, (CALL, ARENA.star(CALL)))}),
 }
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_parts(case: str) -> None:
+    term, expected = PARTS[case]
+    assert list(OPENINGS.parts(term)) == expected
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -114,15 +123,14 @@ def captured(language: Term, text: Captured) -> Term:
 
 def test_what_follows_a_text_that_is_not_known_is_not_known() -> None:
     assert opened(ARENA.uncertain) is None
-    assert opened(captured(AB, UNKNOWN)) == {Opening(AB, ARENA.uncertain)}
-    assert opened(ARENA.seq(captured(AB, UNKNOWN), QUOTE)) == {Opening(AB, ARENA.uncertain)}
-    assert opened(captured(DIGITS, UNKNOWN)) is None, "the text may end at once"
-    assert opened(ARENA.alt([A, captured(DIGITS, UNKNOWN)])) is None
+    assert opened(captured(AB, UNKNOWN)) == {Opening(AB, (ARENA.uncertain,))}
+    not_known = Opening(None, (ARENA.uncertain,))
+    assert opened(captured(DIGITS, UNKNOWN)) == {Opening(DIGITS, not_known.rest), not_known}, "it may end at once"
 
 
 def test_what_follows_a_known_text() -> None:
-    assert opened(captured(AB, b"")) == {Opening(AB, CALL)}
-    assert opened(captured(DIGITS, b"")) == {Opening(DIGITS, CALL), AFTER_B}
+    assert opened(captured(AB, b"")) == {Opening(AB, (CALL,))}
+    assert opened(captured(DIGITS, b"")) == {Opening(DIGITS, (CALL,)), Opening(None, (CALL,))}
 
 
 def names_but(*texts: bytes) -> Term:
@@ -130,20 +138,18 @@ def names_but(*texts: bytes) -> Term:
 
 
 def test_names_but_for_some_are_all_names_with_some_barred() -> None:
-    string = ARENA.seq(CHARACTERS, QUOTE)
-    assert opened(names_but(b"b", b"ab")) == {Opening(string, ARENA.epsilon, (b'ab"', b'b"'))}
-    language = ARENA.seq(names_but(b"b"), CALL)
-    assert opened(language) == {Opening(string, CALL, (b'b"',))}
+    assert opened(names_but(b"b", b"ab")) == {Opening(STRING, (), (b'ab"', b'b"'))}
+    assert opened(rule(ARENA.seq(names_but(b"b"), CALL))) == {Opening(STRING, (CALL,), (b'b"',))}
     capture = captured(names_but(b"b"), UNKNOWN)
-    assert opened(capture) == {Opening(string, ARENA.uncertain, (b'b"',))}
+    assert opened(capture) == {Opening(STRING, (ARENA.uncertain,), (b'b"',))}
 
 
 def test_names_are_not_barred_where_they_could_run_out() -> None:
     """Of a few characters, say: what begins a barred one need not begin another."""
     few = ARENA.both([ARENA.repeat(ARENA.bytes(byte_range(0x23, 0x7E)), 0, 2), ARENA.complement(AB)])
-    assert opened(ARENA.seq(few, QUOTE)) == {Opening(ARENA.seq(few, QUOTE), ARENA.epsilon)}
+    assert opened(ARENA.seq(few, QUOTE)) == {Opening(ARENA.seq(few, QUOTE))}
     by_pattern = ARENA.seq(ARENA.both([CHARACTERS, ARENA.complement(DIGITS)]), QUOTE)
-    assert opened(by_pattern) == {Opening(by_pattern, ARENA.epsilon)}
+    assert opened(by_pattern) == {Opening(by_pattern)}
 
 
 def test_words_of_a_term() -> None:
