@@ -69,7 +69,7 @@ class Masker:
         self.vocabulary = vocabulary
         self.automaton = constraint.automaton
         self._remembered = Memory(memory)
-        self._control = bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
+        self._text = ~bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
         self._end = bits_of(vocabulary.end_ids, vocabulary.size)
         self._spelling: dict[int, bool] = {}
         with self.automaton.lock:
@@ -221,7 +221,7 @@ class Masker:
 
     def _walk(self, key: Term) -> Walked:
         bits, doubtful = self._tokens.of(key) or self._rows.of(key)
-        bits &= ~self._control
+        bits &= self._text
         if key.nullable:
             bits |= self._end
         return Walked(self._remembered.shared(bits, self.vocabulary.size), doubtful)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 from dataclasses import dataclass
-from hashlib import blake2b
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -34,7 +33,7 @@ class Memory:
         self.used = 0
         self._walked: OrderedDict[int | tuple[int], Walked] = OrderedDict()
         self._users: Counter[TokenMask] = Counter()
-        self._shared: WeakValueDictionary[bytes, TokenMask] = WeakValueDictionary()
+        self._shared: WeakValueDictionary[int, TokenMask] = WeakValueDictionary()
 
     def get(self, key: int | tuple[int]) -> Walked | None:
         if (walked := self._walked.get(key)) is not None:
@@ -58,8 +57,9 @@ class Memory:
 
     def shared(self, bits: Bits, size: int) -> TokenMask:
         """The mask of these bits: the one that exists, if any does."""
-        content = blake2b(bits.tobytes(), digest_size=16).digest()
-        if (mask := self._shared.get(content)) is None:
+        content = hash(bits.tobytes())
+        mask = self._shared.get(content)
+        if mask is None or not np.array_equal(mask.bits, bits):
             bits.setflags(write=False)
             mask = TokenMask(bits, int(np.bitwise_count(bits).sum()), size)
             self._shared[content] = mask

@@ -62,6 +62,7 @@ class Union:
         while (found := self._read(cell)) is None:
             if len(self._scratch.visited) >= MOST_MET:
                 return None
+            self._arena.check_time()
             self._scratch.grow()
         return found
 
@@ -75,7 +76,6 @@ class Union:
         top = 0 if cell == END else 1
         self._prepare(scratch.stack[:top])
         while top:
-            self._arena.check_time()
             top, doubts, fits = self._walk(top, bits)
             if fits == NO_CELLS:
                 self._cells.grow()
