@@ -23,8 +23,8 @@ from engine.automaton.automaton import Automaton
 from engine.masking.exact_distance import ExactDistances
 from engine.masking.masker import Masker
 from engine.masking.place import Place
-from engine.masking.targets import TargetWalk, compressible, fewest_to_spell, spelled
 from engine.masking.target_walk import Ints
+from engine.masking.targets import TargetWalk, compressible, fewest_to_spell, spelled
 from engine.vocabulary import Vocabulary
 
 Kind = Literal["exact", "form", "run"]

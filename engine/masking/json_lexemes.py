@@ -18,17 +18,19 @@ from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.options import Options
 from engine.grammar.json_schema.strings import JsonText
 from engine.masking.lexemes import Lexemes
+from engine.masking.scratch import Pool
 from engine.masking.splits import Splits
 from engine.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """`endless`: the states of strings without a bound."""
+    """`endless`: the states of strings without a bound. `pool`: buffers for walks over the vocabulary."""
 
     lexemes: Lexemes
     splits: Splits
     endless: frozenset[int]
+    pool: Pool
 
 
 _LOCK = Lock()
@@ -60,7 +62,7 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
     splits = Splits(vocabulary)
     for state in states:
         splits.add(lexemes, state)
-    return Prepared(lexemes, splits, endless)
+    return Prepared(lexemes, splits, endless, Pool(len(vocabulary.trie), vocabulary.longest))
 
 
 def _strings(arena: Arena, spelling: Literal["plain", "any"], longest: int) -> list[Term]:

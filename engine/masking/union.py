@@ -13,6 +13,7 @@ from engine.masking.growing import Growing
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes
 from engine.masking.openings import Opening, Openings
+from engine.masking.scratch import Scratch
 from engine.masking.splits import Splits
 from engine.masking.token_mask import Bits
 from engine.masking.walk import DOUBTFUL, END, FIXED, NO_CELLS, NO_ROOM, NOTHING, UNOPENED, WANTED, Ints, walk
@@ -49,8 +50,10 @@ class Union:
         self._rests = Growing((), np.int32)
         self._barred = Growing((2,), np.int32)
         self._texts = Growing((), np.uint8)
-        self._scratch = _Scratch(len(vocabulary.trie), vocabulary.longest)
-        self._walk(0, np.zeros(0, dtype=np.uint32))  # compiled now, if at all, and not while a budget's clock runs
+        self._pool = first.pool
+        scratch = self._pool.take()
+        self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))  # compiled now if at all, not while a budget's clock runs
+        self._pool.give(scratch)
 
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
@@ -59,16 +62,15 @@ class Union:
             self._cells.clear()
             self._cell_of = {self._arena.epsilon.id: END}
         cell = self._cell(term)
-        while (found := self._read(cell)) is None:
-            if len(self._scratch.visited) >= MOST_MET:
-                return None
+        scratch = self._pool.take()
+        while (found := self._read(scratch, cell)) is None and len(scratch.visited) < MOST_MET:
             self._arena.check_time()
-            self._scratch.grow()
+            scratch.grow()
+        self._pool.give(scratch)
         return found
 
-    def _read(self, cell: int) -> tuple[Bits, tuple[int, ...]] | None:
+    def _read(self, scratch: Scratch, cell: int) -> tuple[Bits, tuple[int, ...]] | None:
         """None if there was not room enough."""
-        scratch = self._scratch
         scratch.visited.fill(0)
         bits = np.zeros((self._vocabulary.size + 31) // 32, dtype=np.uint32)
         doubtful: list[int] = []
@@ -76,10 +78,10 @@ class Union:
         top = 0 if cell == END else 1
         self._prepare(scratch.stack[:top])
         while top:
-            top, doubts, fits = self._walk(top, bits)
+            top, doubts, fits = self._walk(scratch, top, bits)
             if fits == NO_CELLS:
                 self._cells.grow()
-                return self._read(cell)
+                return self._read(scratch, cell)
             if fits == NO_ROOM:
                 return None
             if doubts:
@@ -88,8 +90,8 @@ class Union:
             scratch.stack, scratch.later = scratch.later, scratch.stack
         return bits, tuple(sorted(set(doubtful)))
 
-    def _walk(self, top: int, bits: Bits) -> tuple[int, int, int]:
-        trie, scratch, lexemes = self._vocabulary.trie, self._scratch, self._lexemes
+    def _walk(self, scratch: Scratch, top: int, bits: Bits) -> tuple[int, int, int]:
+        trie, lexemes = self._vocabulary.trie, self._lexemes
         known, splits = self._known_splits, self._splits
         later, doubtful, cells, fits = walk(
             trie.byte,
@@ -209,21 +211,3 @@ class Union:
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
-
-
-class _Scratch:
-    """Buffers of the walk, see there. Pages of them that no walk touches take no memory."""
-
-    def __init__(self, nodes: int, longest: int) -> None:
-        self.path = np.empty((2, longest + 1), dtype=np.int32)
-        self.stack = np.empty((4 * nodes + 64, 5), dtype=np.int32)
-        self.later = np.empty_like(self.stack)
-        self.doubtful = np.empty(len(self.stack), dtype=np.int32)
-        self.visited = np.zeros(2048, dtype=np.int64)
-
-    def grow(self) -> None:
-        self.visited = np.zeros(4 * len(self.visited), dtype=np.int64)
-        if 16 * len(self.visited) > len(self.stack):
-            self.stack = np.empty((2 * len(self.stack), 5), dtype=np.int32)
-            self.later = np.empty_like(self.stack)
-            self.doubtful = np.empty(len(self.stack), dtype=np.int32)

@@ -72,6 +72,10 @@ class Progress:
     count: int = 0
     met: frozenset[int] = frozenset()
 
+    def __hash__(self) -> int:
+        """Of all sets of the first so many members Python would make 61 different hashes."""
+        return hash((self.done.bit_length(), self.done, self.used, self.started, self.count, self.met))
+
 
 @dataclass(frozen=True, slots=True)
 class Naming:
