@@ -28,7 +28,7 @@ class Llama:
     `context`: tokens of the longest text; `vocabulary_size`: logits of a row.
     """
 
-    pass_tokens = 32  # more at once take as much longer as they are more
+    pass_tokens = 48  # more at once take as much longer as they are more; a prompt has room beside 32 that decode
 
     def __init__(self, weights: Weights, bound: int = BOUND) -> None:
         self.context, half = weights.cosines.shape

@@ -128,7 +128,7 @@ def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
     for lanes in range(whole.shape[0]):
         row = 0
         while row < count:
-            together = 4 if row + 4 <= count else 2 if row + 2 <= count else 1
+            together = min(4, count - row)
             total[:together] = 0
             for place in range(blocks):
                 part[:together] = 0
@@ -136,6 +136,8 @@ def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
                 start = numbers + (lanes * inputs + place * block) * LANES
                 if together == 4:
                     _add_four(into, first, inputs, start, LANES, block)
+                elif together == 3:
+                    _add_three(into, first, inputs, start, LANES, block)
                 elif together == 2:
                     _add_two(into, first, inputs, start, LANES, block)
                 else:
@@ -221,7 +223,7 @@ def _add_rows(
         builder.store(value, target, align=4)
 
 
-_add_one, _add_two, _add_four = (_adder(rows, LANES, _BYTE) for rows in (1, 2, 4))
+_add_one, _add_two, _add_three, _add_four = (_adder(rows, LANES, _BYTE) for rows in (1, 2, 3, 4))
 _add_numbers = _adder(1, PAGE, _FLOAT)
 
 
