@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # torch comes with it
 
 KEPT_RUNS = 20
 FOLLOW = 0.35  # seconds between two looks at work under way
-UNHURRIED = 4  # visitors' works that may be looked at so often
+UNHURRIED = 2  # visitors' works that may be looked at so often
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
@@ -112,8 +112,8 @@ class Worker:
 
 
 def follow_every() -> float:
-    """Seconds between two looks at work under way. A look draws the page anew, which takes the time of a token: the
-    more is under way in the room, the rarer."""
+    """Seconds between two looks at work under way. A look draws the page anew, which takes the time of ten tokens:
+    the more is under way in the room, the rarer."""
     return FOLLOW * max(1.0, len(Worker.under_way) / UNHURRIED)
 
 
