@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -190,23 +190,25 @@ class Decoder:
 
     def _compute(self, cancelled: Callable[[], bool]) -> None:
         """Compute the next step, or the next ones where the constraint forces several, and append them. Its mask is
-        made while the model reads."""
+        made while the model reads; the time that takes is counted as the mask's as well as the pass's."""
         started = perf_counter()
         index = len(self._steps)
         ahead = self._ahead(index)
         found = perf_counter()
-        waiting = Waiting(cancelled, None if ahead else lambda: self._look_up(index))
-        logits = self._forward.logits([step.token_id for step in self._steps], ahead, waiting)
         seconds = {"jump": found - started} if ahead else {}
+        waiting = Waiting(cancelled, None if ahead else lambda: self._look_up(index, seconds))
+        logits = self._forward.logits([step.token_id for step in self._steps], ahead, waiting)
         seconds["forward"] = perf_counter() - found
         if not ahead:
             self._take(index, logits[0], seconds)
         for place, token_id in enumerate(ahead):
             self._take(index + place, logits[place], {} if place else seconds, token_id)
 
-    def _look_up(self, index: int) -> None:
-        """Have the support of a step ready."""
+    def _look_up(self, index: int, seconds: dict[str, float]) -> None:
+        """Have the support of a step ready, and note this thread's own time for it: it shares the cores with a pass."""
+        started = thread_time()
         self._supports.at(self._place(index))
+        seconds["mask"] = thread_time() - started
 
     def _ahead(self, index: int) -> tuple[int, ...]:
         """Tokens that can be written from here without asking the model; none while a healed prefix is owed."""
@@ -239,7 +241,8 @@ class Decoder:
         sampled = perf_counter()
         after = self._advance(self._states[index], drawn.token_id)
         advanced = perf_counter() - sampled
-        spent = {**seconds, "mask": masked - started + advanced, "sample": sampled - masked}
+        mask = seconds.get("mask", 0.0) + masked - started + advanced
+        spent = {**seconds, "mask": mask, "sample": sampled - masked}
         self._steps.append(self._record(index, kind, drawn, found, support, spent))
         self._states.append(after)
 
@@ -293,13 +296,7 @@ class Decoder:
         return after
 
     def _record(
-        self,
-        index: int,
-        kind: StepKind,
-        drawn: Draw,
-        found: Distributions,
-        support: Support,
-        seconds: dict[str, float],
+        self, index: int, kind: StepKind, drawn: Draw, found: Distributions, support: Support, seconds: dict[str, float]
     ) -> Step:
         argmax = int(found.logits.argmax())
         return observed(
