@@ -90,7 +90,7 @@ class Masker:
     @property
     def held_bytes(self) -> int:
         """Memory of the masks kept and of the constraint, roughly."""
-        return self._remembered.used + self.automaton.held_bytes
+        return self._remembered.used + self._tokens.held_bytes + self.automaton.held_bytes
 
     def mask(self, state: int) -> TokenMask:
         """The allowed tokens in a state."""

@@ -57,10 +57,11 @@ class Memory:
 
     def shared(self, bits: Bits, size: int) -> TokenMask:
         """The mask of these bits: the one that exists, if any does."""
-        content = hash(bits.tobytes())
-        mask = self._shared.get(content)
-        if mask is None or not np.array_equal(mask.bits, bits):
+        content = bits.tobytes()
+        number = hash(content)
+        mask = self._shared.get(number)
+        if mask is None or mask.bits.tobytes() != content:
             bits.setflags(write=False)
             mask = TokenMask(bits, int(np.bitwise_count(bits).sum()), size)
-            self._shared[content] = mask
+            self._shared[number] = mask
         return mask

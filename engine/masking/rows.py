@@ -23,6 +23,11 @@ class Rows:
         self._vocabulary = vocabulary
         self._walk = TargetWalk(automaton, vocabulary)
 
+    @property
+    def held_bytes(self) -> int:
+        """Nothing but what the automaton holds."""
+        return 0
+
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]]:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
         texts captured before."""

@@ -31,6 +31,7 @@ class Union:
 
     def __init__(self, automaton: Automaton, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self._words = (vocabulary.size + 31) // 32
         self._arena = automaton.arena
         self._alive = automaton.liveness
         self._spellable = automaton.liveness_of(vocabulary.one_byte)
@@ -55,6 +56,18 @@ class Union:
         self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))  # compiled now if at all, not while a budget's clock runs
         self._pool.give(scratch)
 
+    @property
+    def held_bytes(self) -> int:
+        """Memory of lexemes, splits and cells."""
+        arrays = (
+            self._lexemes.rows,
+            self._splits.bits.array,
+            self._splits.nodes.array,
+            self._cells.rows,
+            self._cells.index,
+        )
+        return sum(array.nbytes for array in arrays)
+
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
         texts captured before, unless it is allowed already. None if there are more than `MOST_MET` items to walk."""
@@ -72,7 +85,7 @@ class Union:
     def _read(self, scratch: Scratch, cell: int) -> tuple[Bits, tuple[int, ...]] | None:
         """None if there was not room enough."""
         scratch.visited.fill(0)
-        bits = np.zeros((self._vocabulary.size + 31) // 32, dtype=np.uint32)
+        bits = np.zeros(self._words, dtype=np.uint32)
         doubtful: list[int] = []
         scratch.stack[0] = (0, -1, 0, cell, 0)
         top = 0 if cell == END else 1
