@@ -69,6 +69,8 @@ class Arena:
         self.formed: dict[tuple[int, int], Term] = {}
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}
+        self.first_bytes: dict[int, int] = {}
+        self.one_byte_bodies: dict[int, int] = {}
         self._mask_forms: dict[int, Form] = {}
         self._distance_forms: dict[int, Form] = {}
         self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = base._word_lists.copy() if base else {}
@@ -373,6 +375,8 @@ class Arena:
 
     def _some_moves(self, term: Term, among: int) -> Moves:
         """Remembered for the latest `among`: an ambiguous grammar meets the same term on many ways."""
+        if term.cached_moves is not None:
+            return tuple((members & among, rest) for members, rest in term.cached_moves if members & among)
         if among != self._among:
             self._among = among
             self._latest_moves = {}

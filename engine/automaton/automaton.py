@@ -7,8 +7,7 @@ terms, filled one byte at a time) and those from which masks are computed (terms
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import numpy.typing as npt
 from engine.automaton.arena import Arena
 from engine.automaton.explain import origins
 from engine.automaton.liveness import Liveness, pleasant
+from engine.automaton.reading import after
 from engine.automaton.terms import COUNTED, DRAWN, Call, Form, Term, byte_set, members_of
 from engine.errors import BudgetError, Origin
 
@@ -51,6 +51,7 @@ class Automaton:
         self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
         self._terms: list[Term] = []
         self._numbers: dict[Term, int] = {}
+        self._read: dict[tuple[int, bytes], int] = {}
         self._formed_states: dict[tuple[int, int], int] = {}
         self._by_alphabet: dict[frozenset[int] | tuple[int, ...], Liveness] = {}
         self.root = root
@@ -79,11 +80,28 @@ class Automaton:
         return target
 
     def advance(self, state: int, data: bytes) -> int | None:
-        """The state after some bytes, None if they cannot be read."""
+        """The state after some bytes, None if they cannot be read. States in between are not made."""
+        known = self._read.get((state, data))
+        if known is None:
+            known = self._read_all(state, data)
+            if known < 0:
+                return None
+            if len(self._read) >= self.arena.budget.states:
+                self._read.clear()
+            self._read[state, data] = known
+        return known
+
+    def _read_all(self, state: int, data: bytes) -> int:
+        if len(data) > 1:
+            try:
+                with self.at_work(state):
+                    return self._number(after(self.arena, self._terms[state], data))
+            except BudgetError:
+                pass  # byte by byte it shows where, and so who is to blame
         for byte in data:
             state = self.step(state, byte)
             if state < 0:
-                return None
+                break
         return state
 
     def prefixed(self, state: int, prefix: bytes) -> int:
@@ -192,20 +210,12 @@ class Automaton:
                 self._formed_states[key] = self._number(self.arena.to_form(self._terms[state], form))
         return self._formed_states[key]
 
-    @contextmanager
-    def at_work(self, state: int) -> Iterator[None]:
+    def at_work(self, state: int) -> _AtWork:
         """Keep to the budget; blame who speaks in the state, if nothing more exact is known."""
-        try:
-            with self.arena.in_time():
-                yield
-        except RecursionError as error:
-            raise BudgetError("The text is nested too deeply.") from error
-        except BudgetError as error:
-            if error.pointer or error.keyword:
-                raise
-            raise self._blamed(error, state) from error
+        return _AtWork(self, state)
 
-    def _blamed(self, error: BudgetError, state: int) -> BudgetError:
+    def blamed(self, error: BudgetError, state: int) -> BudgetError:
+        """The error, with the first who speaks in the state to blame."""
         try:
             with self.arena.in_time(TIME_TO_BLAME):
                 return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
@@ -236,6 +246,29 @@ class Automaton:
         self._numbers[term] = number
         self.accepting[number] = term.nullable
         return number
+
+
+class _AtWork:
+    """See `Automaton.at_work`. A class, as this is entered at every token and a generator costs more than the rest."""
+
+    __slots__ = ("_automaton", "_before", "_state")
+
+    def __init__(self, automaton: Automaton, state: int) -> None:
+        self._automaton = automaton
+        self._state = state
+
+    def __enter__(self) -> None:
+        arena = self._automaton.arena
+        self._before = arena.deadline
+        if self._before is None:
+            arena.start_clock()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self._automaton.arena.deadline = self._before
+        if isinstance(error, RecursionError):
+            raise BudgetError("The text is nested too deeply.") from error
+        if isinstance(error, BudgetError) and not error.pointer and not error.keyword:
+            raise self._automaton.blamed(error, self._state) from error
 
 
 def _bytes_of(arena: Arena, root: Term) -> int:

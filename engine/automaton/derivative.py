@@ -8,14 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import and_, or_
 from typing import TYPE_CHECKING
 
 from engine.automaton.terms import (
+    ALL_BYTES,
     Alt,
     And,
     Bytes,
     Call,
     Capture,
+    Empty,
+    Epsilon,
     Hole,
     Literal,
     Moves,
@@ -26,6 +31,7 @@ from engine.automaton.terms import (
     Term,
     Uncertain,
     Words,
+    byte_set,
     members_of,
 )
 
@@ -41,7 +47,7 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
             return _join(arena, [*onward, *arena.moves(term.tail, among)])
         return tuple(onward)
     if isinstance(term, Tag):
-        label = term.label if not term.label or term.label.startswith("rest of") else f"rest of {term.label}"
+        label = label_after(term.label)
         return tuple((members, arena.tag(term.origin, rest, label)) for members, rest in arena.moves(term.body, among))
     if isinstance(term, Literal):
         byte = 1 << term.data[0]
@@ -54,7 +60,8 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         again = arena.repeat(term.body, max(term.low - 1, 0), high)
         return tuple((members, arena.seq(rest, again)) for members, rest in arena.moves(term.body, among))
     if isinstance(term, Alt):
-        return _join(arena, [move for member in term.members for move in arena.moves(member, among)])
+        opening = term.members if among == ALL_BYTES else openings(arena, term, among)
+        return _join(arena, [move for member in opening for move in arena.moves(member, among)])
     if isinstance(term, Call):
         return arena.moves(arena.body(term), among)
     if isinstance(term, Capture):
@@ -67,6 +74,47 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         return _complement_moves(arena, term, among)
     # Behind white space, say: no byte can be judged there.
     return ((among, term),) if isinstance(term, Uncertain) else ()
+
+
+def label_after(label: str) -> str:
+    """The label of a part of which something is read."""
+    return label if not label or label.startswith("rest of") else f"rest of {label}"
+
+
+def openings(arena: Arena, term: Alt, among: int) -> list[Term]:
+    """The members that may begin with a byte of the set."""
+    return [member for member in term.members if first_bytes(arena, member) & among]
+
+
+def first_bytes(arena: Arena, term: Term) -> int:
+    """The bytes that a text of the term may begin with, perhaps some more. Makes no term that a derivative would not."""
+    known = arena.first_bytes.get(term.id)
+    if known is None:
+        known = arena.first_bytes[term.id] = _first_bytes(arena, term)
+    return known
+
+
+def _first_bytes(arena: Arena, term: Term) -> int:
+    if isinstance(term, Literal):
+        return 1 << term.data[0]
+    if isinstance(term, Bytes):
+        return term.members
+    if isinstance(term, Seq):
+        first = first_bytes(arena, term.head)
+        return first | first_bytes(arena, term.tail) if term.head.nullable else first
+    if isinstance(term, (Tag, Repeat)):
+        return first_bytes(arena, term.body)
+    if isinstance(term, Alt):
+        return reduce(or_, [first_bytes(arena, member) for member in term.members])
+    if isinstance(term, And):
+        return reduce(and_, [first_bytes(arena, member) for member in term.members])
+    if isinstance(term, Call):
+        return first_bytes(arena, arena.body(term))
+    if isinstance(term, Capture) and not term.language.nullable:
+        return first_bytes(arena, term.language)
+    if isinstance(term, Words):
+        return byte_set(word[term.depth] for word in term.words[term.low : term.high] if len(word) > term.depth)
+    return 0 if isinstance(term, (Empty, Epsilon)) else ALL_BYTES
 
 
 def _join(arena: Arena, moves: Sequence[tuple[int, Term]]) -> Moves:
