@@ -331,7 +331,7 @@ class Arena:
         term.origin, term.label, term.body = origin, label, body
         return term
 
-    def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Term:
+    def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Call:
         """A rule with arguments."""
         key = (Call, rule, args, form)
         if known := self._table.get(key) or self._base.get(key):
@@ -357,12 +357,10 @@ class Arena:
     def body(self, call: Call) -> Term:
         """The body of a call, in the call's form."""
         if call.cached_body is None:
-            if call.form is EXACT:
-                call.cached_body = call.rule.body(self, call.args)
-            else:
-                exact = self.call(call.rule, call.args)
-                assert isinstance(exact, Call)
-                call.cached_body = self.to_form(self.body(exact), call.form)
+            exact = call if call.form is EXACT else self.call(call.rule, call.args)
+            if exact.cached_body is None:
+                exact.cached_body = call.rule.body(self, call.args)
+            call.cached_body = self.to_form(exact.cached_body, call.form)
         return call.cached_body
 
     def moves(self, term: Term, among: int = ALL_BYTES) -> Moves:

@@ -74,8 +74,7 @@ class Automaton:
         target = int(self.table[state, byte])
         if target == UNKNOWN:
             with self.at_work(state):
-                moves = self.arena.moves(self._terms[state], 1 << byte)
-                target = self._number(moves[0][1]) if moves else DEAD
+                target = self._number(after(self.arena, self._terms[state], bytes((byte,))))
             self.table[state, byte] = target
         return target
 
@@ -227,11 +226,16 @@ class Automaton:
         if number is None:
             if term is self.arena.uncertain:
                 return UNCERTAIN
-            if not self.liveness.alive(term):
+            if not self._is_alive(term):
                 self._numbers[term] = DEAD
                 return DEAD
             number = self._add(term)
         return number
+
+    def _is_alive(self, term: Term) -> bool:
+        # Whoever asked first which texts some bytes spell will ask again: what they spell is alive.
+        first = next(iter(self._by_alphabet.values()), None)
+        return (first is not None and first.shows(term)) or self.liveness.alive(term)
 
     def _add(self, term: Term) -> int:
         number = len(self._terms)

@@ -10,7 +10,6 @@ passes over a place where the head and tail may end, unless they may end where i
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -225,38 +224,41 @@ def _only_part(arena: Arena, head: Term, tail: Term, byte: int) -> tuple[Term, T
 
 
 def _read_several(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | None:
-    """Read fixed texts side by side, with at most one other part, short of the end of the shortest.
+    """Read the members of a choice side by side, as far as each is read at once and no two can be joined on the way.
 
-    Further on what remains of two parts may be joined, as counters are.
+    What is joined are counters that several members begin with (counters.py): one other beside fixed texts has none to
+    be joined with.
     """
-    if not isinstance(head, Alt) or head.nullable:
+    if not isinstance(head, Alt):
         return None
-    fixed: list[tuple[Tag | None, bytes, Term]] = []
+    fixed: list[Term] = []
     others: list[Term] = []
+    most = len(data)
     for part in openings(arena, head, 1 << data[0]):
-        first, rest = _split(arena, part)
-        tag, body = (first, first.body) if isinstance(first, Tag) else (None, first)
-        if isinstance(body, Literal):
-            fixed.append((tag, body.data, rest))
+        if length := _fixed_bytes(part):
+            fixed.append(part)
+            most = min(most, length)
         else:
             others.append(part)
-    if len(others) > 1 or not fixed:
-        return None
-    data = data[: min(len(text) for _, text, _ in fixed) - 1]
-    if not data:
-        return None
-    return _side_by_side(arena, fixed, others, tail, data)
-
-
-def _side_by_side(
-    arena: Arena, fixed: Sequence[tuple[Tag | None, bytes, Term]], others: Sequence[Term], tail: Term, data: bytes
-) -> Read:
+    data = data[: 1 if head.nullable or len(others) > 1 else most]
     rests: list[Term] = []
     for part in others:
         first, rest, read = _read_some(arena, *_split(arena, part), data)
         rests.append(arena.seq(first, rest))
         data = data[:read]
-    for tag, text, rest in fixed:
-        if text.startswith(data):
-            rests.append(arena.seq(_tagged(arena, tag, arena.literal(text[len(data) :])), rest))
+    rests += [after(arena, part, data) for part in fixed]
     return (*_push(arena, arena.alt(rests), tail), len(data))
+
+
+def _fixed_bytes(term: Term) -> int:
+    """How many bytes a term begins with that are the same in all its texts, one fixed text after the other."""
+    found = 0
+    while True:
+        first = term.head if isinstance(term, Seq) else term
+        body = first.body if isinstance(first, Tag) else first
+        if not isinstance(body, Literal):
+            return found
+        found += len(body.data)
+        if not isinstance(term, Seq):
+            return found
+        term = term.tail
