@@ -83,7 +83,8 @@ def label_after(label: str) -> str:
 
 def openings(arena: Arena, term: Alt, among: int) -> list[Term]:
     """The members that may begin with a byte of the set."""
-    return [member for member in term.members if first_bytes(arena, member) & among]
+    known = arena.first_bytes
+    return [part for part in term.members if (known.get(part.id) or first_bytes(arena, part)) & among]
 
 
 def first_bytes(arena: Arena, term: Term) -> int:
@@ -95,15 +96,19 @@ def first_bytes(arena: Arena, term: Term) -> int:
 
 
 def _first_bytes(arena: Arena, term: Term) -> int:
+    while True:
+        if isinstance(term, (Tag, Repeat)):
+            term = term.body
+        elif isinstance(term, Seq) and not term.head.nullable:
+            term = term.head
+        else:
+            break
     if isinstance(term, Literal):
         return 1 << term.data[0]
     if isinstance(term, Bytes):
         return term.members
     if isinstance(term, Seq):
-        first = first_bytes(arena, term.head)
-        return first | first_bytes(arena, term.tail) if term.head.nullable else first
-    if isinstance(term, (Tag, Repeat)):
-        return first_bytes(arena, term.body)
+        return first_bytes(arena, term.head) | first_bytes(arena, term.tail)
     if isinstance(term, Alt):
         return reduce(or_, [first_bytes(arena, member) for member in term.members])
     if isinstance(term, And):

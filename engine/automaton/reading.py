@@ -115,7 +115,7 @@ def _read_piece(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | Non
 
 
 def _tagged(arena: Arena, tag: Tag | None, rest: Term) -> Term:
-    return rest if tag is None else arena.tag(tag.origin, rest, label_after(tag.label))
+    return rest if tag is None or rest is arena.epsilon else arena.tag(tag.origin, rest, label_after(tag.label))
 
 
 def _counted_off(arena: Arena, term: Repeat, read: int) -> Term:
@@ -125,7 +125,7 @@ def _counted_off(arena: Arena, term: Repeat, read: int) -> Term:
 def _run(arena: Arena, term: Repeat, tail: Term, data: bytes) -> int:
     """How many bytes are each one repetition and nothing else, up to the first place where the repetition may end."""
     own = _one_byte_bodies(arena, term.body)
-    if not own:
+    if not own >> data[0] & 1:
         return 0
     most = term.low or term.high or len(data)
     return _length(own if term.low else own & ~first_bytes(arena, tail), data[:most])
@@ -227,7 +227,7 @@ def _read_several(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | N
     """Read the members of a choice side by side, as far as each is read at once and no two can be joined on the way.
 
     What is joined are counters that several members begin with (counters.py): one other beside fixed texts has none to
-    be joined with.
+    be joined with. None if there are more.
     """
     if not isinstance(head, Alt):
         return None
@@ -240,7 +240,9 @@ def _read_several(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | N
             most = min(most, length)
         else:
             others.append(part)
-    data = data[: 1 if head.nullable or len(others) > 1 else most]
+    if len(others) > 1:  # an ambiguous grammar meets the same terms in them again, which derivatives remember
+        return None
+    data = data[: 1 if head.nullable else most]
     rests: list[Term] = []
     for part in others:
         first, rest, read = _read_some(arena, *_split(arena, part), data)
