@@ -331,7 +331,7 @@ class Arena:
         term.origin, term.label, term.body = origin, label, body
         return term
 
-    def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Call:
+    def call(self, rule: Rule, args: Any = (), form: Form = EXACT) -> Term:
         """A rule with arguments."""
         key = (Call, rule, args, form)
         if known := self._table.get(key) or self._base.get(key):
@@ -358,6 +358,7 @@ class Arena:
         """The body of a call, in the call's form."""
         if call.cached_body is None:
             exact = call if call.form is EXACT else self.call(call.rule, call.args)
+            assert isinstance(exact, Call)
             if exact.cached_body is None:
                 exact.cached_body = call.rule.body(self, call.args)
             call.cached_body = self.to_form(exact.cached_body, call.form)

@@ -88,7 +88,7 @@ def openings(arena: Arena, term: Alt, among: int) -> list[Term]:
 
 
 def first_bytes(arena: Arena, term: Term) -> int:
-    """The bytes that a text of the term may begin with, perhaps some more. Makes no term that a derivative would not."""
+    """The bytes that a text of the term may begin with, perhaps more. Makes no term that a derivative would not."""
     known = arena.first_bytes.get(term.id)
     if known is None:
         known = arena.first_bytes[term.id] = _first_bytes(arena, term)

@@ -59,7 +59,7 @@ def _push(arena: Arena, term: Term, tail: Term) -> tuple[Term, Term]:
 
 
 def _read_some(arena: Arena, head: Term, tail: Term, data: bytes) -> Read:
-    """Read as much as can be at once. Until something can, the head is replaced by the only part that reads the byte."""
+    """Read as much as can be at once. Until that can be, the head is replaced by the only part that reads the byte."""
     byte = 1 << data[0]
     whole: Term | None = None
     while True:
