@@ -120,12 +120,17 @@ class Arena:
         return self._table.get((kind,)) or self._base.get((kind,)) or self._new((kind,), kind, nullable)
 
     def start_clock(self, seconds: float | None = None) -> None:
-        """From now on this thread has so many seconds of its own to work, those of the budget if None."""
-        self.deadline = clock() + (self.budget.seconds if seconds is None else seconds)
+        """From now on this thread has so many seconds of its own to work, those of the budget if None.
+
+        The clock starts when it is first looked at: most of what is done is too short for a look at it.
+        """
+        self.deadline = -(self.budget.seconds if seconds is None else seconds)
 
     @property
     def late(self) -> bool:
         """What is being done has taken longer than it may."""
+        if self.deadline is not None and self.deadline < 0:
+            self.deadline = clock() - self.deadline
         return self.deadline is not None and clock() > self.deadline
 
     def check_time(self) -> None:
@@ -137,8 +142,10 @@ class Arena:
     def in_time(self, seconds: float | None = None) -> Iterator[None]:
         """Keep what is done within to the seconds given, else to those of the budget unless a limit holds already."""
         before = self.deadline
-        if before is None or seconds is not None:
-            self.start_clock(seconds)
+        if before is not None and seconds is None:
+            yield
+            return
+        self.start_clock(seconds)
         try:
             yield
         finally:

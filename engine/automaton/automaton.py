@@ -255,7 +255,7 @@ class Automaton:
 class _AtWork:
     """See `Automaton.at_work`. A class, as this is entered at every token and a generator costs more than the rest."""
 
-    __slots__ = ("_automaton", "_before", "_state")
+    __slots__ = ("_automaton", "_is_first", "_state")
 
     def __init__(self, automaton: Automaton, state: int) -> None:
         self._automaton = automaton
@@ -263,12 +263,13 @@ class _AtWork:
 
     def __enter__(self) -> None:
         arena = self._automaton.arena
-        self._before = arena.deadline
-        if self._before is None:
+        self._is_first = arena.deadline is None
+        if self._is_first:
             arena.start_clock()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._automaton.arena.deadline = self._before
+        if self._is_first:
+            self._automaton.arena.deadline = None
         if isinstance(error, RecursionError):
             raise BudgetError("The text is nested too deeply.") from error
         if isinstance(error, BudgetError) and not error.pointer and not error.keyword:
