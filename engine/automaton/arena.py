@@ -362,7 +362,7 @@ class Arena:
         return term
 
     def body(self, call: Call) -> Term:
-        """The body of a call, in the call's form."""
+        """The body of a call, in the call's form. The rule makes it once, whatever the forms."""
         if call.cached_body is None:
             exact = call if call.form is EXACT else self.call(call.rule, call.args)
             assert isinstance(exact, Call)

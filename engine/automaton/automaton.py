@@ -163,8 +163,12 @@ class Automaton:
 
     def spellable(self, state: int, alphabet: frozenset[int]) -> bool:
         """Whether acceptance can be reached from here with these bytes alone."""
-        with self.at_work(state):
-            return self.liveness_of(alphabet).alive(self._terms[state])
+        liveness, term = self.liveness_of(alphabet), self._terms[state]
+        known = liveness.known(term)
+        if known is None:
+            with self.at_work(state):
+                known = liveness.alive(term)
+        return known
 
     def shortest(self, state: int, alphabet: frozenset[int] | None = None) -> bytes:
         """A shortest text that is accepted from here; of these bytes alone, if given (the state must be spellable)."""

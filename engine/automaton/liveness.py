@@ -99,6 +99,10 @@ class Liveness:
             known = self._least(term, self._alive, self._is_alive, False, lambda call: self.shows(call) or None)
         return known
 
+    def known(self, term: Term) -> bool | None:
+        """What `alive` has found, None if it was not asked."""
+        return self._alive.get(term.id)
+
     def shows(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
         passed = []

@@ -61,7 +61,7 @@ def _push(arena: Arena, term: Term, tail: Term) -> tuple[Term, Term]:
 def _read_some(arena: Arena, head: Term, tail: Term, data: bytes) -> Read:
     """Read as much as can be at once. Until that can be, the head is replaced by the only part that reads the byte."""
     byte = 1 << data[0]
-    whole: Term | None = None
+    whole: tuple[Term, Term] | None = None
     while True:
         if head is arena.epsilon:
             if tail is arena.epsilon:
@@ -83,9 +83,9 @@ def _read_some(arena: Arena, head: Term, tail: Term, data: bytes) -> Read:
                 return read
             break
         # Where two readings meet they are joined within the part that both are of, not with all that follows it.
-        whole = whole or arena.seq(head, tail)
+        whole = whole or (head, tail)
         head, tail = onward
-    moves = arena.moves(whole or arena.seq(head, tail), byte)
+    moves = arena.moves(arena.seq(*(whole or (head, tail))), byte)
     return (*_split(arena, moves[0][1] if moves else arena.empty), 1)
 
 
@@ -97,20 +97,18 @@ def _read_piece(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | Non
         if not data.startswith(body.data[:read]):
             return arena.empty, tail, read
         rest = arena.literal(body.data[read:])
+    elif isinstance(body, Repeat):
+        if not (read := _run(arena, body, tail, data)):
+            return None
+        rest = _counted_off(arena, body, read)
     elif isinstance(body, Bytes):
         return (arena.epsilon if body.members >> data[0] & 1 else arena.empty), tail, 1
-    elif isinstance(body, Repeat):
-        read = _run(arena, body, tail, data)
-        rest = _counted_off(arena, body, read)
     elif isinstance(body, And):
-        read = _run_of_words(arena, body, tail, data)
-        rest = arena.both(_member_after(arena, member, data[:read]) for member in body.members) if read else body
-    elif isinstance(body, Capture):
-        return _read_capture(arena, body, tail, data)
+        if not (read := _run_of_words(arena, body, tail, data)):
+            return None
+        rest = arena.both(_member_after(arena, member, data[:read]) for member in body.members)
     else:
-        return None
-    if not read:
-        return None
+        return _read_capture(arena, body, tail, data) if isinstance(body, Capture) else None
     return (*_push(arena, _tagged(arena, tag, rest), tail), read)
 
 
@@ -235,9 +233,9 @@ def _read_several(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | N
     others: list[Term] = []
     most = len(data)
     for part in openings(arena, head, 1 << data[0]):
-        if length := _fixed_bytes(part):
+        if length := _fixed_bytes(part, most):
             fixed.append(part)
-            most = min(most, length)
+            most = length
         else:
             others.append(part)
     if len(others) > 1:  # an ambiguous grammar meets the same terms in them again, which derivatives remember
@@ -252,15 +250,14 @@ def _read_several(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | N
     return (*_push(arena, arena.alt(rests), tail), len(data))
 
 
-def _fixed_bytes(term: Term) -> int:
-    """How many bytes a term begins with that are the same in all its texts, one fixed text after the other."""
+def _fixed_bytes(term: Term, most: int) -> int:
+    """How many bytes a term begins with that are the same in all its texts, as far as `most` bytes."""
     found = 0
     while True:
         first = term.head if isinstance(term, Seq) else term
         body = first.body if isinstance(first, Tag) else first
-        if not isinstance(body, Literal):
-            return found
-        found += len(body.data)
-        if not isinstance(term, Seq):
-            return found
+        if isinstance(body, Literal):
+            found += len(body.data)
+        if found >= most or not isinstance(body, Literal) or not isinstance(term, Seq):
+            return min(found, most)
         term = term.tail
