@@ -19,6 +19,9 @@ from engine.automaton.terms import Alt, Bytes, Epsilon, Literal, Repeat, Seq, Te
 from engine.errors import BudgetError
 from engine.masking.walk import ACCEPTING, SPELLED, WANTED, WHOLE
 
+FEW = 16
+"""Rows that there is room for at first."""
+
 MOST_SHAPED = 64
 """Members of a term beyond which it is not compared with lexemes known before: it would cost what it saves."""
 
@@ -46,9 +49,9 @@ class Lexemes:
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
         self._shapes: dict[int, Any] = {}
-        self.rows: NDArray[np.int32] = np.full((64, 256), UNKNOWN, dtype=np.int32)
-        self.kinds: NDArray[np.uint8] = np.zeros(64, dtype=np.uint8)
-        self.splits: NDArray[np.int32] = np.full(64, WHOLE, dtype=np.int32)
+        self.rows: NDArray[np.int32] = np.full((FEW, 256), UNKNOWN, dtype=np.int32)
+        self.kinds: NDArray[np.uint8] = np.zeros(FEW, dtype=np.uint8)
+        self.splits: NDArray[np.int32] = np.full(FEW, WHOLE, dtype=np.int32)
 
     def __len__(self) -> int:
         return self._shared + len(self._terms)

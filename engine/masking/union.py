@@ -146,13 +146,14 @@ class Union:
         return int(later), int(doubtful), int(fits)
 
     def _prepare(self, items: Ints) -> None:
-        """Fill what the walk found missing."""
-        states, cells = items[:, 1].tolist(), items[:, 3].tolist()
-        for state, cell in dict.fromkeys(zip(states, cells, strict=True)):
+        """Fill what the walk found missing. Parts are opened in the order in which they were met first, which is that
+        of the source: terms are told in the order in which they were made."""
+        found = dict.fromkeys(zip(items[:, 1].tolist(), items[:, 3].tolist(), strict=True))
+        for state, part in sorted((state, int(self._cells.rows[cell, 0])) for state, cell in found):
             if state == WANTED:
-                self._split(int(self._cells.rows[cell, 0]))
+                self._split(part)
             elif state < 0:
-                self._open(int(self._cells.rows[cell, 0]))
+                self._open(part)
             elif not self._lexemes.is_filled(state):
                 self._lexemes.fill(state)
 
