@@ -41,7 +41,6 @@ class Union:
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
-        self._open_parts: set[int] = set()
         self._row_of: dict[Opening, int] = {}
         self._cells = Cells()
         self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
@@ -181,9 +180,8 @@ class Union:
         return number
 
     def _open(self, number: int) -> None:
-        if number in self._open_parts:
+        if self._parts.array[number, 0] != UNOPENED:
             return
-        self._open_parts.add(number)
         openings = self._openings.of(self._terms[number])
         if openings is None:
             self._parts.array[number, :2] = DOUBTFUL, 0

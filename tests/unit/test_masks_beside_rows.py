@@ -6,7 +6,8 @@ vocabularies straddle everything, lack bytes or hold none but a few, as Sentence
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from random import Random
 
 import numpy as np
@@ -14,9 +15,12 @@ import pytest
 from numpy.typing import NDArray
 
 from engine import compile_choices, compile_gbnf, compile_json_schema, compile_regex
+from engine.automaton.terms import Term
 from engine.constraint import Constraint
+from engine.errors import BudgetError
 from engine.grammar.free_text import after_delimiter
 from engine.masking import Masker, union
+from engine.masking.openings import Opening, Openings
 from engine.masking.targets import TargetWalk
 from engine.vocabulary import Vocabulary
 from tests.unit.test_mask_properties import TOKENS, VOCABULARY
@@ -167,6 +171,24 @@ def test_many_rules_over_many_classes_go_by_rows(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(union, "MOST_MET", 1)
     assert [mask_after(crowded, text) for text in texts] == masks
     assert len(crowded.automaton) > len(by_union.automaton)  # rows have made states
+
+
+@pytest.mark.parametrize("case", CONSTRAINTS)
+def test_what_a_budget_broke_off_is_taken_up_again(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Openings.of
+    for most in range(4):
+        masker, other = Masker(CONSTRAINTS[case](), VOCABULARY), CONSTRAINTS[case]()
+        left = iter(range(most))
+
+        def broken_off(self: Openings, part: Term, left: Iterator[int] = left) -> tuple[Opening, ...] | None:
+            if next(left, None) is None:
+                raise BudgetError("No time left.")
+            return whole(self, part)
+
+        with monkeypatch.context() as patched, suppress(BudgetError):
+            patched.setattr(Openings, "of", broken_off)
+            masker.mask(masker.constraint.start)
+        assert_equal_ways(masker, masker.constraint.start, other, other.start)
 
 
 def mask_after(masker: Masker, text: bytes) -> list[int]:
