@@ -152,7 +152,11 @@ def running(command: list[str], log: IO[str]) -> Iterator[subprocess.Popen[bytes
         yield process
     finally:
         process.terminate()
-        process.wait(20)
+        try:
+            process.wait(20)
+        except subprocess.TimeoutExpired:
+            print("! the server did not end within 20 s of being asked to")
+            process.kill()
 
 
 @contextmanager
