@@ -19,7 +19,7 @@ class Splits:
     the lexeme may end and tokens go on."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
+        self._trie, self._longest = vocabulary.trie, vocabulary.longest  # not the vocabulary: it is a weak key
         self.bits = Growing(((vocabulary.size + 31) // 32,), np.uint32, 4)
         self.start = Growing((), np.int32)
         self.start.extend([0])
@@ -30,9 +30,9 @@ class Splits:
 
     def add(self, lexemes: Lexemes, state: int) -> None:
         """Make the split of a lexeme's state, which has none yet."""
-        trie = self._vocabulary.trie
+        trie = self._trie
         bits = np.zeros((1, self.bits.array.shape[1]), dtype=np.uint32)
-        path = np.empty((2, self._vocabulary.longest + 1), dtype=np.int32)
+        path = np.empty((2, self._longest + 1), dtype=np.int32)
         todo, later = (np.empty((len(trie), 3), dtype=np.int32) for _ in range(2))
         nodes = np.empty(len(trie), dtype=np.int32)
         todo[0] = 1, state, len(trie)

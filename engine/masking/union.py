@@ -52,7 +52,9 @@ class Union:
         self._texts = Growing((), np.uint8)
         self._pool = first.pool
         scratch = self._pool.take()
-        self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))  # compiled now if at all, not while a budget's clock runs
+        # Compiled now if at all, not while a budget's clock runs.
+        self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))
+        self._cells.add(np.zeros(0, dtype=np.int32), END, self._parts.array)
         self._pool.give(scratch)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Literal
 
@@ -183,6 +185,15 @@ def test_splits_are_what_reading_every_token_gives() -> None:
         assert len(nodes) == len(set(nodes))
         assert set(nodes) == closed
     assert closed, "some tokens go on behind a string"
+
+
+def test_what_is_made_ready_goes_with_its_vocabulary() -> None:
+    vocabulary = Vocabulary.from_tokens([b"<end>", b"a", b'"'], end_ids=[0])
+    prepared(vocabulary)
+    held = weakref.ref(vocabulary)
+    del vocabulary
+    gc.collect()
+    assert held() is None
 
 
 def test_sets_of_bytes_index_a_row() -> None:
