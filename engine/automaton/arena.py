@@ -120,10 +120,11 @@ class Arena:
         return self._table.get((kind,)) or self._base.get((kind,)) or self._new((kind,), kind, nullable)
 
     def start_clock(self, seconds: float | None = None) -> None:
-        """From now on this thread has so many seconds of its own to work, those of the budget if None.
+        """From now on this thread has so many seconds of its own to work, those of the budget if None."""
+        self.deadline = clock() + (self.budget.seconds if seconds is None else seconds)
 
-        The clock starts when it is first looked at: most of what is done is too short for a look at it.
-        """
+    def start_clock_later(self, seconds: float | None = None) -> None:
+        """The same from the first look at the clock on: most of what is done between tokens is too short for one."""
         self.deadline = -(self.budget.seconds if seconds is None else seconds)
 
     @property
@@ -145,7 +146,7 @@ class Arena:
         if before is not None and seconds is None:
             yield
             return
-        self.start_clock(seconds)
+        self.start_clock_later(seconds)
         try:
             yield
         finally:

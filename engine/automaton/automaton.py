@@ -269,7 +269,7 @@ class _AtWork:
         arena = self._automaton.arena
         self._is_first = arena.deadline is None
         if self._is_first:
-            arena.start_clock()
+            arena.start_clock_later()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._is_first:
