@@ -108,7 +108,8 @@ class Lexemes:
     def _find(self, term: Term) -> int:
         if self._known and (known := self._known.get(self._shape(term))) is not None:
             return known
-        if not self._alive.alive(term):
+        is_spelled = self._spellable.alive(term)
+        if not is_spelled and not self._alive.alive(term):
             return DEAD
         place = len(self._terms)
         if place >= self._arena.budget.states:
@@ -118,7 +119,7 @@ class Lexemes:
             self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
             self.splits = np.concatenate([self.splits, np.full_like(self.splits, WHOLE)])
         self._terms.append(term)
-        self.kinds[place] = ACCEPTING * term.nullable | SPELLED * self._spellable.alive(term)
+        self.kinds[place] = ACCEPTING * term.nullable | SPELLED * is_spelled
         return self._shared + place
 
     def _shape(self, term: Term) -> Any:

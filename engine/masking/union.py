@@ -206,7 +206,8 @@ class Union:
         return row
 
     def _make_row(self, opening: Opening) -> int:
-        if not all(map(self._alive.alive, opening.rest)):
+        is_sure = all(map(self._spellable.alive, opening.rest))
+        if not is_sure and not all(map(self._alive.alive, opening.rest)):
             return DEAD
         lexeme = opening.lexeme
         state, text, barred = NOTHING, (0, 0), (0, 0)
@@ -220,8 +221,7 @@ class Union:
                 self._lexemes.split(state)
             barred = self._barred.extend([self._text(word) for word in opening.barred])
         rest = self._rests.extend(self._numbered(opening.rest))
-        sure = all(map(self._spellable.alive, opening.rest))
-        return self._rows.extend([(state, *text, *rest, sure, *barred)])[0]
+        return self._rows.extend([(state, *text, *rest, is_sure, *barred)])[0]
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
