@@ -20,6 +20,8 @@ class _Entry(Generic[V]):
     making: threading.Lock = field(default_factory=threading.Lock)
     value: V | None = None
     made: bool = False
+    weight: int | None = None
+    """None where it was used, and so may have grown, since it was weighed."""
 
 
 class Once(Generic[K, V]):
@@ -36,6 +38,7 @@ class Once(Generic[K, V]):
         """The value of `key`, which `make` gives if there is none; what it raises is raised and not kept."""
         with self._lock:
             entry = self._entries.setdefault(key, _Entry())
+            entry.weight = None
             self._entries.move_to_end(key)
             if len(self._entries) > self._most:
                 self._entries.popitem(last=False)
@@ -47,13 +50,15 @@ class Once(Generic[K, V]):
         return entry.value  # type: ignore[return-value]
 
     def _lighten(self) -> None:
-        """Forget the values used longest ago while all together weigh too much. They may have grown since made."""
+        """Forget the values used longest ago while all together weigh too much."""
         if self._weigh is None:
             return
         with self._lock:
             total = 0
             for key, entry in reversed(list(self._entries.items())):
-                total += self._weigh(entry.value) if entry.made else 0  # type: ignore[arg-type]
+                if entry.weight is None and entry.made:
+                    entry.weight = self._weigh(entry.value)  # type: ignore[arg-type]
+                total += entry.weight or 0
                 if total > self._heaviest and key != next(reversed(self._entries)):
                     del self._entries[key]
 
