@@ -35,8 +35,12 @@ class Loading:
 
     def load(self) -> None:
         """Load the model; for a thread of its own."""
+        from engine.masking.json_lexemes import prepared  # the compiler of the masks' inner loops comes with it
+
         try:
-            self.model = load_model(progress=self.note)
+            model = load_model(progress=self.note)
+            prepared(model.vocabulary)  # now, or the first visitor's first mask waits for it
+            self.model = model
         except ModelError as error:
             self.problem = str(error)
         except Exception:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from engine.automaton.arena import Arena
+from engine.automaton.derivative import first_bytes
 from engine.automaton.terms import (
     Alt,
     And,
@@ -59,7 +60,6 @@ class Openings:
         self._first: dict[int, tuple[Term, Term]] = {}
         self._members: dict[int, tuple[Opening, ...]] = {}
         self._closed: dict[int, bool] = {}
-        self._wide: dict[int, bool] = {}
 
     def of(self, part: Term) -> tuple[Opening, ...] | None:
         """With what a part may begin; None where that depends on a captured text that is not known.
@@ -194,14 +194,7 @@ class Openings:
 
     def is_wide(self, term: Term) -> bool:
         """Whether a regular term may begin with many bytes."""
-        known = self._wide.get(term.id)
-        if known is None:
-            first = 0
-            if not isinstance(term, Literal):
-                for members, _ in self._arena.moves(term):
-                    first |= members
-            known = self._wide[term.id] = first.bit_count() > WIDE
-        return known
+        return first_bytes(self._arena, term).bit_count() > WIDE
 
 
 def _head(term: Term) -> Term:
