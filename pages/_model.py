@@ -39,6 +39,7 @@ class Loading:
 
         try:
             model = load_model(progress=self.note)
+            self.note("Getting ready for masks", 1.0)
             prepared(model.vocabulary)  # now, or the first visitor's first mask waits for it
             self.model = model
         except ModelError as error:
