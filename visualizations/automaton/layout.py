@@ -1,20 +1,26 @@
-"""Where Graphviz puts what: in this process, once per drawn window and not per step.
+"""Where Graphviz puts what: in a process beside this one, once per drawn window and not per step.
 
 Graphviz is asked for positions only; the browser builds the picture from them, so that labels (hostile text) are set as
-text, colours follow the theme, and the marks of a step cost no layout. Graphviz is not thread-safe, hence the one lock.
+text, colours follow the theme, and the marks of a step cost no layout.
 """
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-import pygraphviz
+from engine.errors import BudgetError
 
-_LOCK = threading.Lock()
+SECONDS = 10.0
+"""What one layout may take; the windows that are drawn take a hundredth of it."""
+
+_WORKER = Path(__file__).with_name("layout_worker.py")
 
 Point = tuple[float, float]
 Drawn = tuple[tuple[Point, ...], Point | None, Point | None]
@@ -35,11 +41,58 @@ class Layout:
     boxes: dict[int, tuple[float, float, float, float]]
 
 
+class _Graphviz:
+    """The process that lays out, one graph after the other: started when first needed, and anew once it is gone."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[str] | None = None
+
+    def draw(self, source: str) -> dict[str, Any]:
+        """Graphviz's JSON for a DOT text. Raises `BudgetError`."""
+        with self._lock:
+            process = self._running()
+            assert process.stdin is not None
+            assert process.stdout is not None
+            timer = threading.Timer(SECONDS, process.kill)
+            timer.start()
+            try:
+                process.stdin.write(json.dumps(source) + "\n")
+                process.stdin.flush()
+                answer = process.stdout.readline()
+            except OSError:  # it has just ended
+                answer = ""
+            timer.cancel()
+            if not answer:
+                process.kill()
+                process.wait()
+        if not answer:
+            raise BudgetError("Graphviz finds no layout for this graph in time.")
+        found: dict[str, Any] = json.loads(answer)
+        return found
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", str(_WORKER)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                encoding="utf-8",
+            )
+        return self._process
+
+
+_graphviz = _Graphviz()
+
+
 @lru_cache(maxsize=512)
 def layout(source: str) -> Layout:
-    """The positions of a DOT text (only ids and labels matter). Edges keep their order."""
-    with _LOCK:
-        drawn = json.loads(pygraphviz.AGraph(string=source).draw(format="json0", prog="dot"))
+    """The positions of a DOT text (only ids and labels matter). Edges keep their order.
+
+    Raises `BudgetError` when Graphviz takes longer than `SECONDS` or gives up.
+    """
+    drawn = _graphviz.draw(source)
     _, _, width, height = (float(x) for x in drawn["bb"].split(","))
     nodes = {}
     boxes = {}
