@@ -8,14 +8,45 @@ of it would hold every visitor up for a tenth of a second.
 
 Until an app has said what its pages are, Streamlit takes every script in `pages/` for one. Here that is said before the
 server starts, so that its first visitor may come by a link to any page.
+
+What a component reports is read several times in each redraw, and each time Streamlit makes a class to present it: an
+eighth of a redraw. Here it is presented in one class made once. The theme, which each redraw's first message repeats,
+is looked up in the configuration once.
 """
 
 import gc
 import sys
+from functools import cache
+from typing import Any
 
+from streamlit import config
+from streamlit.components.v2.bidi_component import main as components
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.state.session_state import SessionState
 from streamlit.web.cli import main
 
+
+class Reported(dict[str, Any]):
+    """What a component reports, by name; None where it has reported nothing."""
+
+    __getattr__ = dict.get
+
+
+def presenter(events_id: str, *_: object) -> Any:
+    """Like Streamlit's own, for reading: the component's events and its state in one mapping."""
+
+    def present(state: object, session: SessionState) -> object:
+        widgets = session._new_widget_state
+        if not isinstance(state, dict) or events_id not in widgets.widget_metadata:
+            return state
+        events = widgets.get(events_id) or ()
+        return Reported({event["event"]: event.get("value") for event in events} | state)
+
+    return present
+
+
+components.make_bidi_component_presenter = presenter
+config.get_options_for_section = cache(config.get_options_for_section)
 sys.setswitchinterval(0.0005)
 gc.set_threshold(100_000, 20, 100)
 PagesManager.uses_pages_directory = False

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from engine.once import Once
 from engine.vocabulary import Vocabulary
 from pages._seen import Seen
 from visualizations.lookup import Found, found_tokens
@@ -16,6 +17,9 @@ SEARCH_LENGTH = 100  # characters that are looked for
 _BACK = str.maketrans({"␣": " ", "⏎": "\n", "⇥": "\t", "␍": "\r"})
 _OFTEN = (b'"', b' "', b"{", b"}", b"[", b"]", b",", b":", b"-", b"1", b"true", b"null", b" ", b"\n")
 """Tokens one asks about often: every kind of JSON value, and what stands between them."""
+
+_common: Once[str, tuple[int, ...]] = Once(4)
+"""Their ids, by the vocabulary's digest."""
 
 
 def look_up(seen: Seen, selected: int, on_select: Callable[[], None]) -> None:
@@ -33,7 +37,8 @@ def look_up(seen: Seen, selected: int, on_select: Callable[[], None]) -> None:
     )
     hits = matches(vocabulary, text) if text else []
     found = [_found(seen, hit) for hit in hits[:SEARCH_ROWS]] if text else None
-    often = [Found(i, seen.text(i), seen.verdict(i) == "allowed") for i in _often(vocabulary)]
+    common = _common.get(vocabulary.digest, lambda: _often(vocabulary))
+    often = [Found(i, seen.text(i), seen.verdict(i) == "allowed") for i in common]
     found_tokens(
         found,
         often,
@@ -53,7 +58,6 @@ def matches(vocabulary: Vocabulary, text: str) -> list[int]:
     return [*hits, *sorted(i for i in vocabulary.special_ids | vocabulary.end_ids if text in vocabulary.name(i))]
 
 
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Vocabulary: lambda vocabulary: vocabulary.digest})
 def _often(vocabulary: Vocabulary) -> tuple[int, ...]:
     ids = {token: i for i, token in reversed(list(enumerate(vocabulary.tokens)))}
     return (*(ids[token] for token in _OFTEN if token in ids), *sorted(vocabulary.end_ids)[:1])

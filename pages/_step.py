@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
@@ -29,7 +30,7 @@ from engine.errors import ConstraintError, Origin
 from engine.grammar.free_text import any_bytes
 from engine.masking import Masker
 from engine.masking.terminals import Aligned
-from engine.vocabulary import Vocabulary
+from engine.once import Once
 from pages._asked import Question, asked
 from pages._constraints import compiled, masked, said
 from pages._lookup import look_up
@@ -47,12 +48,28 @@ AHEAD = 10  # tokens that the model writes freely
 RETOKENISED = 600  # tokens of a run whose cut is compared
 MasksOf = Callable[["Model"], Masks]
 
+_free: Once[str, Masker] = Once(4)
+"""The masks of runs without a constraint, by the vocabulary's digest."""
+
+_whole_question: Once[str, Question] = Once(24)
+"""About the whole distribution of a step, by what the model has read; an answer takes about 1.6 MB."""
+
+_question: Once[tuple[str, str], Question] = Once(256)
+"""Any other about what a model has read."""
+
+_paid: Once[tuple[str, str], tuple[Paid, ...]] = Once(500)
+"""Who pays at a step, by what was read and the candidates that are known, "" for the whole distribution."""
+
+_cut: Once[tuple[str, str], Retokenised | None] = Once(64)
+_bridges: Once[str, frozenset[int]] = Once(64)
+_aligned: Once[Masker, Aligned] = Once(32)
+
 
 def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, masks: MasksOf) -> tuple[Origin, ...]:
     """Draw what is inside a step, in the column it is called in.
 
     Gives the parts of the source that mask the selected token, to be marked in its text; () where it is allowed.
-    Each part stands in a container that is always there, for the reason that `viewer` gives.
+    Some parts stand in a container that is always there, for the reason that `viewer` gives.
     """
     model = model if model is not None and speaks(trace, model) and _within(step, model) else None
     try:
@@ -63,17 +80,15 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
             notice(notes(trace, step), key="step_notes", kind="info")
         with st.container():
             look_up(seen, token_id, _selects(visit, seen, "found"))
-        with st.container():
-            token_walk(
-                looked,
-                step=step.index,
-                takes=model is not None and not visit.busy,
-                key="walk",
-                on_select=_selects(visit, seen, "walk"),
-                on_take=_takes(visit, model, masks, "walk"),
-            )
-        with st.container():
-            _distributions(visit, seen, token_id)
+        token_walk(
+            looked,
+            step=step.index,
+            takes=model is not None and not visit.busy,
+            key="walk",
+            on_select=_selects(visit, seen, "walk"),
+            on_take=_takes(visit, model, masks, "walk"),
+        )
+        _distributions(visit, seen, token_id)
         with st.container():
             _masked_mass(seen, model, masks)
         with st.container():
@@ -124,36 +139,21 @@ def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | 
     """The masks of a run, one without a constraint included; None without a model, or where it does not compile."""
     if model is None:
         return None
-    found = _free(model.vocabulary) if source is None else masked(source, model.vocabulary)
+    vocabulary = model.vocabulary
+    if source is None:
+        return _free.get(vocabulary.digest, lambda: Masker(any_bytes(), vocabulary))
+    found = masked(source, vocabulary)
     return found if isinstance(found, Masker) else None
-
-
-@st.cache_resource(max_entries=4, show_spinner=False, hash_funcs={Vocabulary: lambda vocabulary: vocabulary.digest})
-def _free(vocabulary: Vocabulary) -> Masker:
-    """The mask of a run without a constraint."""
-    return Masker(any_bytes(), vocabulary)
 
 
 def _whole(visit: Visit, trace: Trace, step: Step) -> Distributions | None:
     """The distributions over the whole vocabulary, if they cost no forward pass."""
-    about, run = _whole_question(read_so_far(trace, step.index)), visit.run
+    about, run = _whole_question.get(read_so_far(trace, step.index), Question), visit.run
     latest = step.index == len(trace.steps) - 1
     if about.found is None and latest and not visit.busy and run is not None and run.follower is not None:
         about.found = run.follower.at_hand(step.index)
     found: Distributions | None = about.found
     return found
-
-
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _whole_question(read: str) -> Question:
-    """About the whole distribution of a step; an answer takes about 1.6 MB."""
-    return Question()
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _question(about: str, read: str) -> Question:
-    """Any other about what a model has read."""
-    return Question()
 
 
 def _selects(visit: Visit, seen: Seen, key: str) -> Callable[[], None]:
@@ -213,7 +213,8 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     known = 1.0
     if seen.masker is not None and seen.state is not None and step.cost > 0:
         known_of = "" if seen.whole is not None else repr([(c.token_id, c.raw, c.allowed) for c in step.candidates])
-        paid = _paid(read_so_far(trace, step.index), known_of, seen)
+        about = (read_so_far(trace, step.index), known_of)
+        paid = _paid.get(about, partial(who_pays, seen.masker, seen.state, *seen.masses))
         known = sum(part.mass for part in paid) / max(1e-12, 1.0 - step.z)
     names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
     found = entropies(step, trace.spec.sampler, seen.whole)
@@ -225,7 +226,7 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
         return resumed(trace, step.index, model, masks(model)).distributions_at(step.index)
 
     asked(
-        _whole_question(read_so_far(trace, step.index)),
+        _whole_question.get(read_so_far(trace, step.index), Question),
         answer,
         lambda found: None,
         label="Whole distribution",
@@ -233,14 +234,6 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
         possible=True,
         key="whole",
     )
-
-
-@st.cache_resource(max_entries=500, show_spinner=False)
-def _paid(read: str, known_of: str, _seen: Seen) -> tuple[Paid, ...]:
-    """Who pays at a step; `known_of`: the candidates that are known, "" for the whole distribution."""
-    assert _seen.masker is not None
-    assert _seen.state is not None
-    return who_pays(_seen.masker, _seen.state, *_seen.masses)
 
 
 def _free_continuation(seen: Seen, model: Model | None) -> None:
@@ -253,7 +246,7 @@ def _free_continuation(seen: Seen, model: Model | None) -> None:
         return free_continuation(model, read, AHEAD, masker, state, stop) if not stop() else None
 
     asked(
-        _question("freely", read_so_far(trace, step.index)),
+        _question.get(("freely", read_so_far(trace, step.index)), Question),
         answer,
         lambda wishes: freely(wishes, constrained=trace.spec.constraint is not None, key="freely"),
         label="What would it write without the mask?",
@@ -274,16 +267,17 @@ def written_tokens(visit: Visit, trace: Trace, step: Step, model: Model | None) 
     if len(trace.steps) > RETOKENISED:
         st.caption(f"The cut of the first {RETOKENISED:,} tokens is compared.")
     steps = trace.steps[:RETOKENISED]
-    cut = retokenised(model.canonical, model.vocabulary, steps)
+    read = read_so_far(trace, len(steps))
+    cut = _cut.get((model.vocabulary.digest, read), lambda: retokenised(model.canonical, model.vocabulary, steps))
     if cut is None:
         st.caption("The tokenizer does not give this text back, so it has no cut of its own.")
         return
     try:
-        bridges = _bridges(read_so_far(trace, len(steps)), trace, masker_of(trace.spec.constraint, model))
+        bridges = _bridges.get(read, lambda: _bridging(trace, masker_of(trace.spec.constraint, model)))
     except ConstraintError as error:
         notice(said(error), key="bridges_problem")
         bridges = frozenset()
-    about = _question("canonical", read_so_far(trace, cut.steps))
+    about = _question.get(("canonical", read_so_far(trace, cut.steps)), Question)
 
     def go() -> None:
         index = st.session_state["cuts"].step
@@ -316,13 +310,7 @@ def _canonical(model: Model, trace: Trace, cut: Retokenised, stop: Callable[[], 
     return log_probabilities(model, [i for i, _ in trace.prompt_tokens], cut.canonical, stop)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _bridges(read: str, _trace: Trace, _masker: Masker | None) -> frozenset[int]:
-    if _masker is None or _trace.spec.constraint is None:
+def _bridging(trace: Trace, masker: Masker | None) -> frozenset[int]:
+    if masker is None or trace.spec.constraint is None:
         return frozenset()
-    return bridging_steps(_masker, _aligned(_masker), _trace)
-
-
-@st.cache_resource(max_entries=32, show_spinner=False, hash_funcs={Masker: id})
-def _aligned(masker: Masker) -> Aligned:
-    return Aligned(masker)
+    return bridging_steps(masker, _aligned.get(masker, lambda: Aligned(masker)), trace)

@@ -56,8 +56,8 @@ def masks(model: Model) -> Callable[[RunSpec], Masker | None]:
 def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> None:
     """The whole view of the run shown.
 
-    Each part stands in a container that is always there: while a run is followed, what a redraw sends late must never
-    meet another kind of thing in its place.
+    What may draw nothing, or different things, stands in a container that is always there: while a run is followed,
+    what a redraw sends late must never meet another kind of thing in its place.
     """
     run = visit.run
     with st.container():
@@ -67,13 +67,11 @@ def viewer(visit: Visit, model: Model | None, restart: Callable[[], None]) -> No
     step = visit.step
     if run is None or step is None:
         return
-    with st.container():
-        token_strip(run.trace, visit.position, key="strip", on_step=_goes(visit, "strip"))
+    token_strip(run.trace, visit.position, key="strip", on_step=_goes(visit, "strip"))
     with st.container():
         if visit.position == len(run.trace.steps) - 1:
             _ending(run.trace)
-    with st.container():
-        _facts(run.trace, step)
+    _facts(run.trace, step)
     left, right = st.columns([11, 10], gap="medium")
     with right:
         masking = inside_step(visit, run.trace, step, model, masks) or step.argmax_origins

@@ -69,7 +69,7 @@ def graph(edges: list[tuple[int, int, str]], origins: dict[int, str] | None = No
 
 
 def test_a_small_automaton_is_whole() -> None:
-    at = opened("regex:(ab|cd)e", b"ab")
+    at = opened("regex:(ab|cd)e", b"ab", a_states_open=True, a_words_open=True)
     [data] = sent(at, "automaton")
     assert {e["label"] for e in data["edges"]} == {"ab", "cd", "e"}
     assert [s["current"] for s in data["states"]].count(True) == 1
@@ -91,6 +91,12 @@ def test_a_large_one_has_an_outline_and_a_neighbourhood() -> None:
     [parts] = sent(at, "automaton_outline")
     assert [row["name"] for row in parts["rows"]] == ["the root", *properties]
     assert [row["name"] for row in parts["rows"] if row["here"]] == ["p0"]
+
+
+def test_what_is_closed_is_not_made() -> None:
+    at = opened("regex:(ab|cd)e", b"ab")
+    assert sent(at, "automaton_states") == []
+    assert not at.code
 
 
 def test_a_recursive_one_has_a_stack() -> None:
@@ -116,7 +122,7 @@ def test_a_selection_that_is_not_there_does_no_harm(selected: str) -> None:
 
 def test_the_table_is_searched() -> None:
     source = "regex:(ab|cd)e"
-    at = opened(source, b"", "", a_states={"query": "accepting"})
+    at = opened(source, b"", "", a_states_open=True, a_states={"query": "accepting"})
     [table] = sent(at, "automaton_states")
     assert table["query"] == "accepting"
     assert (table["found"], table["rows"][0]["accepting"]) == (1, True)

@@ -93,10 +93,13 @@ def automaton_panel(
             "complete": view.complete,
         }
         _outline(key=f"{key}_outline", data=data, on_select_change=picked("outline"))
-    with st.expander("Table of states", type="compact"):
-        _states(constraint, path, view, key=f"{key}_states", selected=selected, on_select=picked("states"))
-    with st.expander("The picture in words", type="compact"):
-        st.code(view_in_words(view), language=None, height=220)
+    table = st.expander("Table of states", type="compact", key=f"{key}_states_open", on_change="rerun")
+    if table.open:  # what nobody looks at is not made in each step of each visitor
+        with table:
+            _states(constraint, path, view, key=f"{key}_states", selected=selected, on_select=picked("states"))
+    words = st.expander("The picture in words", type="compact", key=f"{key}_words_open", on_change="rerun")
+    if words.open:
+        words.code(view_in_words(view), language=None, height=220)
     return view
 
 

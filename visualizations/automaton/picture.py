@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
@@ -39,20 +40,23 @@ def picture(
     graph: DrawnGraph, selected: str, height: int, caption: str, name: str, of_rule: bool = False
 ) -> dict[str, Any]:
     """What the browser draws."""
+    view = {"box": height, "selected": selected, "caption": caption, "name": name}
+    return _drawn(graph, of_rule) | view
+
+
+@lru_cache(maxsize=512)  # those who look at the same step of a run look at the same graph
+def _drawn(graph: DrawnGraph, of_rule: bool) -> dict[str, Any]:
+    """What depends on the graph alone."""
     placed = layout(dot(graph))
     names = edge_names(graph)
     return {
         "width": placed.width,
         "height": placed.height,
-        "box": height,
         "states": [_state(s, placed, "the rule" if of_rule else "a text") for s in graph.states],
         "edges": [_edge(*each) for each in zip(graph.edges, names, placed.edges, strict=True)],
         "boxes": list(_boxes(grouped(graph), placed)),
-        "selected": selected,
         "middle": graph.middle,
-        "caption": caption,
         "dot": exported(graph),
-        "name": name,
     }
 
 
