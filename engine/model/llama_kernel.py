@@ -21,13 +21,12 @@ from numpy.typing import NDArray
 
 from engine.model.blocks import LANES, Floats, Packed
 from engine.model.kv_pool import PAGE
+from engine.model.products import multiply
 
 Ints = NDArray[np.int32]
 
-_WIDTH = 16
-"""Numbers in a vector of the compiled code; a processor with shorter ones takes several for it."""
-
-_FLOAT, _BYTE, _INT, _SIZE = ir.FloatType(), ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_FLOAT, _INT, _SIZE = ir.FloatType(), ir.IntType(32), ir.IntType(64)
+_PAGE = ir.VectorType(_FLOAT, PAGE)
 
 
 class Weights(NamedTuple):
@@ -78,8 +77,8 @@ def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints, turn: Turn
     """
     count, width = len(rows.tokens), weights.last_norm.shape[0]
     kv_heads, half = pool.shape[3], weights.cosines.shape[1]
-    size, middle = 2 * half, weights.mlp_out.whole.shape[2]
-    heads = weights.attention_out.whole.shape[2] // size
+    size, middle = 2 * half, 2 * weights.mlp_out.whole.shape[2]
+    heads = 2 * weights.attention_out.whole.shape[2] // size
     text = np.empty((count, width), np.float32)
     _embed(weights.embedding, rows.tokens, text)
     normed = np.empty((count, width), np.float32)
@@ -90,141 +89,64 @@ def forward(weights: Weights, rows: Rows, pool: Floats, wanted: Ints, turn: Turn
     active = np.empty((count, middle), np.float32)
     for layer in range(weights.norms.shape[0]):
         _normalise(text, weights.norms[layer, 0], weights.epsilon[0], normed)
-        _multiply(normed, weights.queries_keys_values, layer, mixed)
+        multiply(normed, weights.queries_keys_values, layer, mixed)
         _rotate(mixed, rows.positions, heads + kv_heads, weights.cosines, weights.sines)
         _keep(mixed, rows, layer, heads, pool)
         _take_turn(turn, layer)
         _attend(mixed, rows, layer, heads, pool, attended)
-        _multiply(attended, weights.attention_out, layer, change)
+        multiply(attended, weights.attention_out, layer, change)
         text += change
         _normalise(text, weights.norms[layer, 1], weights.epsilon[0], normed)
-        _multiply(normed, weights.gates_ups, layer, gated)
+        multiply(normed, weights.gates_ups, layer, gated)
         _activate(gated, active)
-        _multiply(active, weights.mlp_out, layer, change)
+        multiply(active, weights.mlp_out, layer, change)
         text += change
     last = np.empty((len(wanted), width), np.float32)
     for place, row in enumerate(wanted):
         last[place] = text[row]
     _normalise(last, weights.last_norm, weights.epsilon[0], last)
     found = np.empty((len(wanted), weights.embedding.whole.shape[1] * LANES), np.float32)
-    _multiply(last, weights.embedding, 0, found)
+    multiply(last, weights.embedding, 0, found)
     return found
 
 
-@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
-def _multiply(given: Floats, matrix: Packed, layer: int, out: Floats) -> None:
-    """out[r] = matrix @ given[r]. Up to four rows go through it together: an integer is unpacked once for them."""
-    whole, step, least = matrix.whole[layer], matrix.step[layer], matrix.least[layer]
-    count, inputs = given.shape
-    blocks = step.shape[1]
-    block = inputs // blocks
-    sums = np.empty((count, blocks), np.float32)
-    for row in range(count):
-        for place in range(blocks):
-            sums[row, place] = given[row, place * block : (place + 1) * block].sum()
-    total = np.empty((4, LANES), np.float32)
-    part = np.empty((4, LANES), np.float32)
-    into, rows, numbers = part.ctypes.data, given.ctypes.data, whole.ctypes.data
-    for lanes in range(whole.shape[0]):
-        row = 0
-        while row < count:
-            together = min(4, count - row)
-            total[:together] = 0
-            for place in range(blocks):
-                part[:together] = 0
-                first = rows + (row * inputs + place * block) * 4
-                start = numbers + (lanes * inputs + place * block) * LANES
-                if together == 4:
-                    _add_four(into, first, inputs, start, LANES, block)
-                elif together == 3:
-                    _add_three(into, first, inputs, start, LANES, block)
-                elif together == 2:
-                    _add_two(into, first, inputs, start, LANES, block)
-                else:
-                    _add_one(into, first, inputs, start, LANES, block)
-                for i in range(together):
-                    here = sums[row + i, place]
-                    for lane in range(LANES):
-                        total[i, lane] += step[lanes, place, lane] * part[i, lane] + least[lanes, place, lane] * here
-            for i in range(together):
-                for lane in range(LANES):
-                    out[row + i, lanes * LANES + lane] = total[i, lane]
-            row += together
+@intrinsic  # type: ignore[untyped-decorator]
+def _add_numbers(typing: Any, sums: Any, given: Any, numbers: Any, width: Any, count: Any) -> Any:
+    """For compiled code, by addresses: sums[lane] += given[i] * numbers[i, lane] over `count` i.
 
-
-def _adder(rows: int, lanes: int, number: Any) -> Any:
-    """A function for compiled code, by addresses: sums[r, lane] += given[r, i] * numbers[i, lane] over `count` i.
-
-    `sums` float32 (rows, lanes), `given` float32 rows of `stride` numbers, `numbers` lines of `width`. Written in the
-    compiler's own language because all the sums have to stay in registers while i goes on, which it does not see by
-    itself; that makes the whole pass twice as fast.
+    `sums` float32 (PAGE,), `given` float32, `numbers` float32 lines of `width`. Written in the compiler's own language
+    because the sums have to stay in registers while i goes on, which it does not see by itself.
     """
 
-    @intrinsic  # type: ignore[untyped-decorator]
-    def add(typing: Any, sums: Any, given: Any, stride: Any, numbers: Any, width: Any, count: Any) -> Any:
-        def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-            return _add_rows(builder, rows, lanes, number, *values)
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return _add_lines(builder, *values)
 
-        return types.void(*[types.intp] * 6), instructions
-
-    return add
+    return types.void(*[types.intp] * 5), instructions
 
 
-def _add_rows(
-    builder: Any,
-    rows: int,
-    lanes: int,
-    number: Any,
-    sums: Any,
-    given: Any,
-    stride: Any,
-    numbers: Any,
-    width: Any,
-    count: Any,
-) -> Any:
-    """The instructions of `_adder`: load the sums, go round for each i, store the sums."""
-    places, wide = range(0, lanes, _WIDTH), ir.VectorType(_FLOAT, _WIDTH)
+def _add_lines(builder: Any, sums: Any, given: Any, numbers: Any, width: Any, count: Any) -> Any:
+    """The instructions of `_add_numbers`: load the sums, go round for each i, store the sums."""
 
     def pointer(start: Any, offset: Any, of: Any) -> Any:
-        """To a number, or to the first of a vector."""
-        element = of.element if isinstance(of, ir.VectorType) else of
-        at = builder.add(start, builder.mul(offset, _SIZE(1 if element == _BYTE else 4)))
-        return builder.inttoptr(at, of.as_pointer())
+        return builder.inttoptr(builder.add(start, builder.mul(offset, _SIZE(4))), of.as_pointer())
 
-    targets = [pointer(sums, _SIZE(row * lanes + place), wide) for row in range(rows) for place in places]
-    before = [builder.load(target, align=4) for target in targets]
+    before = builder.load(pointer(sums, _SIZE(0), _PAGE), align=4)
     entry, around, after = builder.block, builder.append_basic_block(), builder.append_basic_block()
     builder.branch(around)
     builder.position_at_end(around)
-    i = builder.phi(_SIZE)
-    found = [builder.phi(wide) for _ in targets]
-    line = builder.mul(i, width)
-    loaded = [
-        builder.load(pointer(numbers, builder.add(line, _SIZE(place)), ir.VectorType(number, _WIDTH)), align=1)
-        for place in places
-    ]
-    if number == _BYTE:
-        loaded = [builder.uitofp(packed, wide) for packed in loaded]
-    added = []
-    for row in range(rows):
-        value = builder.load(pointer(given, builder.add(i, builder.mul(stride, _SIZE(row))), _FLOAT))
-        value = builder.insert_element(wide(ir.Undefined), value, _INT(0))
-        value = builder.shuffle_vector(value, value, ir.VectorType(_INT, _WIDTH)([0] * _WIDTH))
-        for place, factor in enumerate(loaded):
-            product = builder.fmul(factor, value, flags=("contract",))
-            added.append(builder.fadd(found[row * len(loaded) + place], product, flags=("contract",)))
+    i, found = builder.phi(_SIZE), builder.phi(_PAGE)
+    line = builder.load(pointer(numbers, builder.mul(i, width), _PAGE), align=4)
+    value = builder.insert_element(_PAGE(ir.Undefined), builder.load(pointer(given, i, _FLOAT)), _INT(0))
+    value = builder.shuffle_vector(value, value, ir.VectorType(_INT, PAGE)([0] * PAGE))
+    product = builder.fmul(line, value, flags=("contract",))
+    added = builder.fadd(found, product, flags=("contract",))
     following = builder.add(i, _SIZE(1))
     builder.cbranch(builder.icmp_signed("<", following, count), around, after)
-    for phi, first, then in zip([i, *found], [_SIZE(0), *before], [following, *added], strict=True):
+    for phi, first, then in zip((i, found), (_SIZE(0), before), (following, added), strict=True):
         phi.add_incoming(first, entry)
         phi.add_incoming(then, around)
     builder.position_at_end(after)
-    for target, value in zip(targets, added, strict=True):
-        builder.store(value, target, align=4)
-
-
-_add_one, _add_two, _add_three, _add_four = (_adder(rows, LANES, _BYTE) for rows in (1, 2, 3, 4))
-_add_numbers = _adder(1, PAGE, _FLOAT)
+    builder.store(added, pointer(sums, _SIZE(0), _PAGE), align=4)
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -235,7 +157,7 @@ def _embed(embedding: Packed, tokens: Ints, out: Floats) -> None:
         lanes, lane = token // LANES, token % LANES
         for i in range(width):
             step, least = embedding.step[0, lanes, i // block, lane], embedding.least[0, lanes, i // block, lane]
-            out[row, i] = least + step * np.float32(embedding.whole[0, lanes, i, lane])
+            out[row, i] = least + step * np.float32(embedding.whole[0, lanes, i // 2, lane, i % 2])
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -331,7 +253,7 @@ def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out
             scores[: count * PAGE] = 0
             for number in range(count):
                 keys = pool[pages[number], layer, 0, key_head].ctypes.data
-                _add_numbers(scores.ctypes.data + number * PAGE * 4, query, 0, keys, PAGE, size)
+                _add_numbers(scores.ctypes.data + number * PAGE * 4, query, keys, PAGE, size)
             highest = scores[:length].max()
             total = np.float32(0)
             for place in range(length):
@@ -342,7 +264,7 @@ def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out
                 values = pool[pages[number], layer, 1, key_head].ctypes.data
                 shares, here = scores.ctypes.data + number * PAGE * 4, min(PAGE, length - number * PAGE)
                 for first in range(0, size, PAGE):
-                    _add_numbers(found.ctypes.data + first * 4, shares, 0, values + first * 4, size, here)
+                    _add_numbers(found.ctypes.data + first * 4, shares, values + first * 4, size, here)
             out[row, head * size : (head + 1) * size] = found / total
 
 

@@ -43,6 +43,6 @@ def test_the_best_text_is_that_of_generate(model: Model, name: str, beams: int, 
         return_dict_in_generate=True,
     )
     assert tuple(output.sequences[0, prompt.shape[1] :].tolist()) == found.best.ids
-    assert float(output.sequences_scores[0]) == pytest.approx(found.best.score, abs=1e-3)
+    assert float(output.sequences_scores[0]) == pytest.approx(found.best.score, abs=5e-3)
     for hypothesis in found.hypotheses:
         assert masker.constraint.check(hypothesis.text).kind == "accepted"

@@ -20,7 +20,7 @@ from engine.model.packed import open_weights
 from engine.model.runner import Reading, Runner
 from engine.model.transformer import Transformer
 
-TOLERANCE = 1e-3  # logits go up to 30 and more
+TOLERANCE = 0.02  # logits go up to 30 and more; 16 bits a number make differences of up to 0.014 in random texts
 LENGTHS = (1, 3, 7, 20, 33, 64, 65, 90)
 
 
@@ -44,11 +44,12 @@ def test_both_networks_give_what_the_library_gives(model: Model, network: Any) -
     texts = texts_of(model)[:5]
     with torch.inference_mode():
         expected = [network(torch.tensor([text])).logits[0].numpy() for text in texts]
-    for driven in (Llama(weights_of(model), bound=0), Transformer(network, 512)):
+    written, librarys = Llama(weights_of(model), bound=0), Transformer(network, 512)
+    for driven, tolerance in ((written, TOLERANCE), (librarys, 1e-3)):
         readings = [Reading(Cache(driven.pool), text, 0) for text in texts]
         Runner(driven).read(readings)
         for reading, logits in zip(readings, expected, strict=True):
-            np.testing.assert_allclose(np.concatenate(reading.logits), logits, atol=TOLERANCE)
+            np.testing.assert_allclose(np.concatenate(reading.logits), logits, atol=tolerance)
 
 
 def test_logits_do_not_depend_on_what_else_is_in_the_pass(model: Model) -> None:
@@ -82,7 +83,9 @@ def test_a_pool_of_a_few_texts_changes_nothing(model: Model) -> None:
 def test_every_weight_is_what_the_file_says(model: Model, network: Any) -> None:
     packed = weights_of(model).mlp_out
     layer = 29
-    whole, step, least = (part[layer].transpose(0, 2, 1).reshape(-1, part.shape[2]) for part in packed)
+    pairs = packed.whole[layer].transpose(0, 2, 1, 3)
+    sides = (pairs, *(part[layer].transpose(0, 2, 1) for part in (packed.step, packed.least)))
+    whole, step, least = (side.reshape(network.config.hidden_size, -1) for side in sides)
     block = whole.shape[1] // step.shape[1]
     given = least.repeat(block, 1) + step.repeat(block, 1) * whole
     np.testing.assert_allclose(given, network.model.layers[layer].mlp.down_proj.weight.detach(), rtol=0, atol=2e-7)

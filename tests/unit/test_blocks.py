@@ -9,7 +9,9 @@ from engine.model.blocks import LANES, Packed, pack
 
 
 def unpacked(packed: Packed, block: int) -> np.ndarray:
-    rows = [side.transpose(0, 2, 1).reshape(-1, side.shape[1]) for side in packed]
+    """By the shapes that `Packed` tells."""
+    pairs = packed.whole.transpose(0, 2, 1, 3)
+    rows = [side.reshape(len(side) * LANES, -1) for side in (pairs, *(part.transpose(0, 2, 1) for part in packed[1:]))]
     whole, step, least = rows[0].astype(np.float64), rows[1].repeat(block, 1), rows[2].repeat(block, 1)
     return least + step * whole
 

@@ -46,7 +46,7 @@ def test_logits_are_the_librarys(heads: int, key_heads: int, size: int) -> None:
         Runner(driven).read([reading])
         with torch.inference_mode():
             expected = given(torch.tensor([reading.text])).logits[0].numpy()
-        np.testing.assert_allclose(np.concatenate(reading.logits), expected, atol=2e-4)
+        np.testing.assert_allclose(np.concatenate(reading.logits), expected, atol=5e-4)  # 16 bits a number
 
 
 def test_packed_weights_are_the_same_when_opened(tmp_path: Path) -> None:
