@@ -87,6 +87,8 @@ def explain_bytes(
 def tempered(found: Distributions, sampler: Sampler) -> Floats:
     """The distribution after temperature and before top-k, top-p and min-p: float64 (logits,)."""
     untruncated = replace(sampler, top_k=0, top_p=1.0, min_p=0.0)
+    if sampler == untruncated:
+        return found.sampling
     return distributions(found.logits, found.allowed, untruncated).sampling
 
 

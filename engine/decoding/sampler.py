@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from engine.decoding.errors import DecodingError
 from engine.decoding.records import Sampler
 
-_SMALLEST = -746.0  # exp of this and less is 0.0
-
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
@@ -110,7 +108,8 @@ def _weights(allowed_values: Floats, mask: Bools, temperature: float) -> Floats:
     with np.errstate(over="ignore"):  # a tiny temperature sends all but the favourite to -inf, rightly
         scaled = (allowed_values - allowed_values.max()) / temperature
     # exp takes ten times as long where it meets infinities, and there are tens of thousands of them
-    return np.where(mask, np.exp(np.maximum(scaled, _SMALLEST)), 0.0)
+    weights: Floats = np.exp(scaled, where=mask, out=np.zeros(len(mask)))
+    return weights
 
 
 def _truncated(weights: Floats, sampler: Sampler) -> Floats:

@@ -198,8 +198,7 @@ class Masker:
             if probabilities is None:
                 found += sorted(ring.tolist())[: NEAREST - len(found)]
             else:
-                order = np.lexsort((ring, -probabilities[ring]))
-                found += ring[order[: NEAREST - len(found)]].tolist()
+                found += _likeliest(ring, probabilities[ring], NEAREST - len(found))
             if len(found) == NEAREST:
                 break
         return tuple(found)
@@ -243,6 +242,18 @@ class Masker:
         if known is None:
             known = self._spelling[state] = self.automaton.spellable(state, self.vocabulary.one_byte)
         return known
+
+
+def _likeliest(ids: NDArray[np.int32], probabilities: NDArray[np.float64], most: int) -> list[int]:
+    """As many ids as wanted, the most probable first, lower ones first among equals; without sorting all of them."""
+    if len(ids) > most:
+        edge = np.partition(probabilities, -most)[-most]
+        above, equal = probabilities > edge, ids[probabilities == edge]
+        wanted = most - int(above.sum())
+        ids = np.concatenate((ids[above], np.partition(equal, wanted - 1)[:wanted]))
+        probabilities = np.concatenate((probabilities[above], np.full(wanted, edge)))
+    likeliest: list[int] = ids[np.lexsort((ids, -probabilities))].tolist()
+    return likeliest
 
 
 def _cannot_spell(unspellable: frozenset[int]) -> str:
