@@ -34,6 +34,7 @@ from benchmarks.monsters import MONSTERS
 from benchmarks.visitor import Page, Visitor
 from engine.decoding.records import ConstraintSource, RunSpec, Sampler
 from engine.examples import EXAMPLES, OPTIONS, example
+from engine.model.kv_pool import BOUND
 from pages._link import PARAMETER, pack
 
 ROOT = Path(__file__).parents[1]
@@ -181,6 +182,12 @@ def megabytes(process: psutil.Process) -> float:
     return float(process.memory_info().rss) / 1e6
 
 
+def pool_megabytes(process: psutil.Process) -> float:
+    """What keys and values take of it: their pool is the one mapping that is as large as its bound."""
+    maps = process.memory_maps(grouped=False)
+    return sum(m.rss for m in maps if 0.9 * BOUND < m.size < 1.1 * BOUND) / 1e6
+
+
 def print_seconds(kind: str, seconds: list[float]) -> None:
     ordered = sorted(seconds)
     p50, p95, p99 = (1000 * ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.5, 0.95, 0.99))
@@ -212,15 +219,19 @@ async def known(visitor: Visitor) -> Seen:
 async def together(url: str, process: psutil.Process, arguments: argparse.Namespace, own: bool) -> None:
     """All step at once, on the same run or each on one of their own."""
     seen, clients = Seen(), arguments.clients
-    before, cpu = megabytes(process), sum(process.cpu_times()[:2])
+    before, pool, cpu = megabytes(process), pool_megabytes(process), sum(process.cpu_times()[:2])
     specs = [different(number) if own else same(number) for number in range(clients)]
     tasks = [stepping(url, spec, arguments.seconds, i / clients, seen) for i, spec in enumerate(specs)]
     visitors = await asyncio.gather(*tasks)
     spent = sum(process.cpu_times()[:2]) - cpu
     print_seen(f"{clients} visitors, {'different runs' if own else 'the same run'}, {arguments.seconds:g} s", seen)
     grown, steps = megabytes(process) - before, sum(at(visitor.page)[1] for visitor in visitors)
-    print(f"  server: {spent:.0f} s of CPU; {before:.0f} MB before, {grown / clients:.1f} MB more a session", end="")
-    print(f" ({steps} steps on screen)")
+    pooled = pool_megabytes(process) - pool
+    print(
+        f"  server: {spent:.0f} s of CPU; {before:.0f} MB before, {(grown - pooled) / clients:.1f} MB more a session",
+        end="",
+    )
+    print(f" and {pooled / clients:.1f} MB of keys and values ({steps} steps on screen)")
     for visitor in visitors:
         await visitor.close()
 
