@@ -225,13 +225,11 @@ async def together(url: str, process: psutil.Process, arguments: argparse.Namesp
     visitors = await asyncio.gather(*tasks)
     spent = sum(process.cpu_times()[:2]) - cpu
     print_seen(f"{clients} visitors, {'different runs' if own else 'the same run'}, {arguments.seconds:g} s", seen)
-    grown, steps = megabytes(process) - before, sum(at(visitor.page)[1] for visitor in visitors)
-    pooled = pool_megabytes(process) - pool
-    print(
-        f"  server: {spent:.0f} s of CPU; {before:.0f} MB before, {(grown - pooled) / clients:.1f} MB more a session",
-        end="",
-    )
-    print(f" and {pooled / clients:.1f} MB of keys and values ({steps} steps on screen)")
+    steps = sum(at(visitor.page)[1] for visitor in visitors)
+    pooled = (pool_megabytes(process) - pool) / clients
+    grown = (megabytes(process) - before) / clients - pooled
+    print(f"  server: {spent:.0f} s of CPU; {before:.0f} MB before, {grown:.1f} MB more a session", end="")
+    print(f" and {pooled:.1f} MB of keys and values ({steps} steps on screen)")
     for visitor in visitors:
         await visitor.close()
 
