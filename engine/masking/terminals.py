@@ -63,7 +63,7 @@ class Aligned:
         self._is_json = _judge(masker.constraint)
         self._ends = np.zeros(self._vocabulary.size, dtype=np.bool_)
         self._ends[list(self._vocabulary.end_ids)] = True
-        self._lengths = np.array([len(token) for token in self._vocabulary.tokens], dtype=np.int32)
+        self._lengths = np.fromiter(map(len, self._vocabulary.tokens), np.int32, self._vocabulary.size)
         self._places: OrderedDict[tuple[int, int, tuple[int, ...]], _Position] = OrderedDict()
 
     def narrow(self, allowed: Bools, place: Place) -> Bools:
