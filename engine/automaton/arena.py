@@ -39,6 +39,7 @@ from engine.automaton.terms import (
 )
 from engine.budget import Budget
 from engine.errors import BudgetError, Origin
+from engine.scheduling import LIGHT, QUANTUM, give_way
 
 Data = bytes  # within the class, `bytes` is a constructor
 
@@ -57,6 +58,7 @@ class Arena:
     def __init__(self, budget: Budget, base: Arena | None = None) -> None:
         self.budget = budget
         self.deadline: float | None = None
+        self._gives_way = 0.0
         self._table: dict[tuple[Any, ...], Term] = {}
         self._kept: dict[Hashable, Term] = {}
         self._base = base._table if base else {}
@@ -107,7 +109,7 @@ class Arena:
         number = len(self._table)
         if number >= self.budget.terms:
             raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
-        if number % 256 == 0:
+        if number % 64 == 0:
             self.check_time()
         term = kind()
         term.id = self._given + number
@@ -121,7 +123,9 @@ class Arena:
 
     def start_clock(self, seconds: float | None = None) -> None:
         """From now on this thread has so many seconds of its own to work, those of the budget if None."""
-        self.deadline = clock() + (self.budget.seconds if seconds is None else seconds)
+        now = clock()
+        self.deadline = now + (self.budget.seconds if seconds is None else seconds)
+        self._gives_way = now + LIGHT
 
     def start_clock_later(self, seconds: float | None = None) -> None:
         """The same from the first look at the clock on: most of what is done between tokens is too short for one."""
@@ -129,10 +133,15 @@ class Arena:
 
     @property
     def late(self) -> bool:
-        """What is being done has taken longer than it may."""
-        if self.deadline is not None and self.deadline < 0:
-            self.deadline = clock() - self.deadline
-        return self.deadline is not None and clock() > self.deadline
+        """What is being done has taken longer than it may. Asked often: what takes long gives way to others here."""
+        if self.deadline is None:
+            return False
+        if self.deadline < 0:
+            self.start_clock(-self.deadline)
+        if (now := clock()) > self._gives_way:
+            give_way()
+            self._gives_way = now + QUANTUM
+        return now > self.deadline
 
     def check_time(self) -> None:
         """Raise `BudgetError` if what is being done takes longer than the budget allows."""

@@ -1,0 +1,74 @@
+"""Cooperative scheduling: work that takes long gives way to all other work of its process.
+
+Python runs one thread at a time, and a server has one process for all its visitors. Work under a budget looks at its
+clock anyway; once it has taken longer than `LIGHT` it comes here at every few of these looks, and
+ - waits while other work of its kind has the turn: one goes on at a time, a newcomer first, then in slices;
+ - rests in proportion to what it worked, as far as others worked meanwhile, so that they get the larger part. Nobody
+   says who they are: what the process used and this thread did not is theirs. Where there are none it never rests.
+
+Rests and waits are not charged to a budget, which counts the time of its own thread: what fits a budget alone fits it
+in a crowd. A budget of s seconds ends within s * (1 + REST) seconds of wall time, times the number that take turns.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from time import monotonic, process_time, sleep, thread_time
+
+LIGHT = 0.05  # seconds of its thread's time that work may take before it is heavy
+QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
+REST = 2.0  # seconds of rest for each that it worked while others did
+SLICE = 0.05  # seconds of work until it is another's turn
+POLL = 0.002  # seconds between two looks of one that waits for its turn
+LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
+
+
+@dataclass(slots=True, eq=False)
+class _Piece:
+    """A thread's heavy work. `heard`: when it came here last, or will again; `own`, `everyone`: the clocks of its
+    thread and of the process when it went on; `until`: its thread's clock at the end of its slice."""
+
+    heard: float = float("-inf")
+    own: float = 0.0
+    everyone: float = 0.0
+    until: float = 0.0
+
+
+class Turns:
+    """The heavy work under way; the first piece has the turn."""
+
+    def __init__(self) -> None:
+        self._pieces: list[_Piece] = []
+        self._lock = threading.Lock()
+        self._of_thread = threading.local()
+
+    def give_way(self) -> None:
+        """Rest and wait as is due since the calling thread came here last; at once if nobody else is at work."""
+        piece: _Piece = self._of_thread.__dict__.setdefault("piece", _Piece())
+        if monotonic() - piece.heard <= LEASE:
+            worked = thread_time() - piece.own
+            others = process_time() - piece.everyone - worked
+            if (rest := REST * min(worked, others)) > 0:
+                piece.heard = monotonic() + rest
+                sleep(rest)
+        while not self._has_turn(piece):
+            sleep(POLL)
+        piece.own, piece.everyone = thread_time(), process_time()
+
+    def _has_turn(self, piece: _Piece) -> bool:
+        now, own = monotonic(), thread_time()
+        with self._lock:
+            piece.heard = now
+            self._pieces = [other for other in self._pieces if now - other.heard <= LEASE]
+            if piece not in self._pieces:
+                self._pieces.insert(0, piece)
+                piece.until = own + SLICE
+            elif own >= piece.until:
+                self._pieces.remove(piece)
+                self._pieces.append(piece)
+                piece.until = own + SLICE
+            return self._pieces[0] is piece
+
+
+give_way = Turns().give_way

@@ -1,0 +1,156 @@
+"""Work that takes long gives way to all other work; work that does not is never held up. All by clocks of the tests."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import groupby
+
+import pytest
+
+from engine import scheduling
+from engine.automaton import arena as arena_module
+from engine.automaton.arena import Arena
+from engine.budget import Budget
+from engine.errors import BudgetError
+from engine.scheduling import LEASE, LIGHT, POLL, QUANTUM, REST, SLICE, Turns
+
+TOGETHER = round(SLICE / QUANTUM)  # quanta of a slice
+
+
+class WaitsError(Exception):
+    """Raised instead of waiting for a turn."""
+
+
+class World:
+    """A process whose time passes only where something works or rests."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.used = 0.0
+        self.rests: list[float] = []
+        self._thread = threading.local()
+
+    def own(self) -> float:
+        used: float = self._thread.__dict__.get("used", 0.0)
+        return used
+
+    def work(self, seconds: float, others: float = 0.0) -> None:
+        """The calling thread works, and others of its process do meanwhile."""
+        self._thread.used = self.own() + seconds
+        self.used += seconds + others
+        self.now += seconds + others
+
+    def sleep(self, seconds: float) -> None:
+        if seconds == POLL:
+            raise WaitsError
+        self.rests.append(seconds)
+        self.now += seconds
+
+
+class Heavy:
+    """A thread's heavy work, quantum by quantum."""
+
+    def __init__(self, world: World, turns: Turns, thread: ThreadPoolExecutor) -> None:
+        self._world, self._turns, self._thread = world, turns, thread
+
+    def goes_on(self) -> bool:
+        """Does its next piece of work, unless it has to wait."""
+        return self._thread.submit(self._next).result()
+
+    def _next(self) -> bool:
+        try:
+            self._turns.give_way()
+        except WaitsError:
+            return False
+        self._world.work(QUANTUM)
+        return True
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    world = World()
+    monkeypatch.setattr(scheduling, "monotonic", lambda: world.now)
+    monkeypatch.setattr(scheduling, "thread_time", world.own)
+    monkeypatch.setattr(scheduling, "process_time", lambda: world.used)
+    monkeypatch.setattr(scheduling, "sleep", world.sleep)
+    return world
+
+
+@pytest.fixture
+def heavy(world: World) -> Iterator[list[Heavy]]:
+    """Three of them, that have not begun."""
+    turns = Turns()
+    with ExitStack() as threads:
+        yield [Heavy(world, turns, threads.enter_context(ThreadPoolExecutor(1))) for _ in range(3)]
+
+
+def test_alone_it_never_rests(world: World, heavy: list[Heavy]) -> None:
+    assert all(heavy[0].goes_on() for _ in range(3 * TOGETHER))
+    assert not world.rests
+
+
+@pytest.mark.parametrize(
+    ("others", "rest"),
+    [(QUANTUM, REST * QUANTUM), (10 * QUANTUM, REST * QUANTUM), (QUANTUM / 4, REST * QUANTUM / 4)],
+    ids=["as much", "more", "less"],
+)
+def test_it_rests_for_what_it_worked_while_others_did(world: World, others: float, rest: float) -> None:
+    turns = Turns()
+    turns.give_way()
+    world.work(QUANTUM, others)
+    turns.give_way()
+    world.work(QUANTUM)
+    turns.give_way()  # nobody is there any more
+    assert world.rests == [pytest.approx(rest)]
+
+
+def test_what_was_done_long_ago_is_not_rested_for(world: World) -> None:
+    turns = Turns()
+    turns.give_way()
+    world.work(QUANTUM, LEASE)
+    turns.give_way()
+    assert not world.rests
+
+
+def test_one_goes_on_at_a_time_in_slices(heavy: list[Heavy]) -> None:
+    done = [one for _ in range(10 * TOGETHER) for one in heavy if one.goes_on()]
+    runs = [(one, len(list(run))) for one, run in groupby(done[3:])]  # each newcomer had the turn at once
+    assert {one for one, _ in runs[:3]} == set(heavy)
+    assert [one for one, _ in runs[3:6]] == [one for one, _ in runs[:3]]
+    assert all(length == TOGETHER for _, length in runs[1:-1])
+
+
+def test_a_newcomer_goes_first(heavy: list[Heavy]) -> None:
+    old, newcomer, _ = heavy
+    assert old.goes_on()
+    assert newcomer.goes_on()
+    assert not old.goes_on()
+    assert newcomer.goes_on()
+
+
+def test_who_is_not_heard_of_loses_the_turn(world: World, heavy: list[Heavy]) -> None:
+    waiting, ended, _ = heavy
+    assert waiting.goes_on()
+    assert ended.goes_on()
+    world.now += LEASE / 2
+    assert not waiting.goes_on()
+    world.now += LEASE
+    assert waiting.goes_on()
+
+
+def test_only_what_takes_long_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    gave_way: list[float] = []
+    monkeypatch.setattr(arena_module, "clock", lambda: now[0])
+    monkeypatch.setattr(arena_module, "give_way", lambda: gave_way.append(now[0]))
+    arena = Arena(Budget(seconds=1.0))
+    with arena.in_time():
+        for now[0] in (5.0, 5.0 + LIGHT / 2, 5.0 + LIGHT, 5.06, 5.061, 5.07):
+            arena.check_time()
+        assert gave_way == [5.06, 5.07]
+        now[0] = 6.01
+        with pytest.raises(BudgetError):
+            arena.check_time()
