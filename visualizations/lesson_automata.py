@@ -167,8 +167,8 @@ def ladder(rungs: Sequence[Rung], asked: str, *, key: str) -> None:
 def duration(seconds: float) -> str:
     """Seconds in the unit that suits them."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
-        if seconds >= size:
-            return f"{seconds / size:,.3g} {unit}"
+        if (found := seconds / size) >= 1:
+            return f"{found:{',.0f' if found >= 100 else '.3g'}} {unit}"
     return f"{seconds * 1e6:.2g} µs"
 
 

@@ -34,7 +34,8 @@ def test_where_a_text_is_lost_it_is_said_what_was_expected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"), [(572.0, "572 s"), (0.0941, "94.1 ms"), (6.88e-6, "6.88 µs"), (2e-7, "0.2 µs")]
+    ("seconds", "shown"),
+    [(1_603.0, "1,603 s"), (572.0, "572 s"), (0.0941, "94.1 ms"), (6.88e-6, "6.88 µs"), (2e-7, "0.2 µs")],
 )
 def test_durations(seconds: float, shown: str) -> None:
     assert duration(seconds) == shown
