@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -70,7 +71,7 @@ def observed(
         argmax_id=argmax,
         argmax=token_bytes(vocabulary, argmax),
         argmax_masked=not found.allowed[argmax],
-        top2_gap=tidy(top2_gap(found)),
+        top2_gap=tidy(_top2_gap(found.logits, shown)),
         draw_distance=tidy(drawn.distance),
         seconds={phase: tidy(spent) for phase, spent in seconds.items()},
         **known,
@@ -120,12 +121,12 @@ def entropy(probabilities: Floats) -> float:
     return float(-(probabilities * logarithms).sum()) + 0.0
 
 
-def top2_gap(found: Distributions) -> float:
+def _top2_gap(logits: Floats, shown: Sequence[Candidate]) -> float:
     """The difference of the two largest allowed logits, infinite where only one token can be drawn."""
-    first_two = _favourites(found.logits, found.allowed)[:2]
-    if len(first_two) < 2:
+    allowed = [candidate.token_id for candidate in shown if candidate.allowed][:2]
+    if len(allowed) < 2:
         return math.inf
-    first, second = found.logits[first_two].tolist()
+    first, second = logits[allowed].tolist()
     return float(first - second)
 
 

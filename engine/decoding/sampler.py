@@ -77,13 +77,15 @@ def draw(sampling: Floats, sampler: Sampler, position: int) -> Draw:
     """Draw a token by inverting the cumulative distribution in the order of ids."""
     if sampler.temperature == 0:
         return Draw(int(sampling.argmax()), 1.0)
-    support = np.flatnonzero(sampling)
-    edges = np.cumsum(sampling[support])
+    edges = np.cumsum(sampling)
     point = uniform(sampler.seed, position) * edges[-1]
-    place = min(int(np.searchsorted(edges, point, side="right")), len(support) - 1)
-    lower = edges[place - 1] if place else -math.inf
-    upper = edges[place] if place < len(support) - 1 else math.inf
-    return Draw(int(support[place]), float(min(point - lower, upper - point, 1.0)))
+    taken = int(np.searchsorted(edges, point, side="right"))  # its edge is not the one before it: it has a share
+    if taken == len(edges):
+        taken = int(np.flatnonzero(sampling)[-1])
+    before = edges[taken - 1] if taken else 0.0
+    lower = before if before > 0 else -math.inf
+    upper = edges[taken] if edges[taken] < edges[-1] else math.inf
+    return Draw(taken, float(min(point - lower, upper - point, 1.0)))
 
 
 def uniform(seed: int, position: int) -> float:
