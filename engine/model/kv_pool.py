@@ -21,6 +21,12 @@ BOUND = 2**30
 """Bytes of keys and values, of all sessions together: about 23,000 tokens of the bundled model."""
 
 
+def common(one: Sequence[int], other: Sequence[int]) -> int:
+    """How many tokens two texts have in common at their beginning."""
+    differing = (place for place, (left, right) in enumerate(zip(one, other, strict=False)) if left != right)
+    return next(differing, min(len(one), len(other)))
+
+
 class Store(Protocol):
     """The pages themselves, a tensor or an array: first axis the page."""
 
@@ -65,8 +71,7 @@ class Cache:
         if not 0 <= length <= self.length:
             raise ValueError(f"A cache of {self.length} tokens has no first {length}.")
         other = Cache(self._pool)
-        other.tokens = self.tokens[:length]
-        self._pool.share(self, other)
+        self._pool.share(self, other, length)
         return other
 
 
@@ -104,14 +109,24 @@ class Pool:
             self._release(cache.pages[kept:])
             del cache.pages[kept:]
 
-    def share(self, cache: Cache, other: Cache) -> None:
-        """Let `other` have the pages of its tokens, which `cache` begins with."""
+    def share(self, cache: Cache, other: Cache, length: int) -> None:
+        """Let `other`, which has no pages, begin with the first `length` tokens of `cache`."""
         with self._lock:
-            other.held = min(cache.held, other.length)
+            if length > other.length:
+                other.tokens = cache.tokens[:length]
+            other.held = min(cache.held, length)
             other.pages += cache.pages[: -(-other.held // PAGE)]
             other.used = cache.used
             for page in other.pages:
                 self._owners[page] += 1
+
+    def lender(self, text: Sequence[int]) -> tuple[int, Cache | None]:
+        """The cache that holds most of what `text` begins with, and how many tokens that is."""
+        with self._lock:
+            caches = list(self._caches)
+        lengths = [min(cache.held, common(cache.tokens, text)) for cache in caches]
+        best = max(lengths, default=0)
+        return best, caches[lengths.index(best)] if best else None
 
     def reserve(self, cache: Cache, count: int, kept: Collection[Cache] = ()) -> bool:
         """Pages for `count` more tokens, its own from there on. Others lose theirs if need be, except those `kept`;

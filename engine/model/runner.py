@@ -2,7 +2,8 @@
 
 Every session asks for its next pass and waits. A pass takes a share of what each of them has to read: one token of a
 run that decodes, a piece of a prompt, so that a long prompt holds up nobody. Who asked first is served first, and a
-session has one question at a time, so none can starve another.
+session has one question at a time, so none can starve another. A beginning that several texts have in common (a chat
+template's system prompt, a schema that a whole room tries) is read once, and they share its pages.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.model.errors import Busy, Cancelled
+from engine.model.kv_pool import common
 
-if TYPE_CHECKING:  # torch comes with it
+if TYPE_CHECKING:
     from engine.model.kv_pool import Cache, Pool
 
 Floats = NDArray[np.float32]
@@ -186,7 +188,8 @@ class Runner:
                 job.problem = Cancelled()
             job.over.set()
 
-    def _pass(self, jobs: list[_Job]) -> None:
+    def _pass(self, waiting: list[_Job]) -> None:
+        jobs = self._ready(waiting)
         chosen: list[tuple[Reading, Part]] = []
         kept: set[Cache] = set()
         for job, share in zip(jobs, shares([job.left for job in jobs], self._network.pass_tokens), strict=True):
@@ -199,6 +202,23 @@ class Runner:
         found = self._network.read([part for _, part in chosen]) if chosen else []
         for (reading, part), logits in zip(chosen, found, strict=True):
             reading.done(part, logits)
+
+    def _ready(self, jobs: list[_Job]) -> list[_Job]:
+        """Those that do not begin with what an earlier one is about to read: for them its pages are worth waiting."""
+        pool, ready, ahead = self._network.pool, list[_Job](), list[Reading]()
+        for job in jobs:
+            reading = job.readings[0]
+            if not reading.cache.held:
+                beginning = reading.text[: reading.first]
+                held, lender = pool.lender(beginning)
+                if max((common(other.text, beginning) for other in ahead), default=0) > held:
+                    continue
+                if lender is not None:
+                    pool.share(lender, reading.cache, held)
+            if reading.left > 1:
+                ahead.append(reading)
+            ready.append(job)
+        return ready
 
 
 def shares(wishes: Sequence[int], room: int) -> list[int]:

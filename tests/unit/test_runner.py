@@ -149,11 +149,11 @@ def test_texts_that_do_not_fit_together_are_read_again() -> None:
     network = CountingNetwork(pages=2)
     runner = Runner(network)
     caches = [Cache(network.pool) for _ in range(3)]
-    for cache in caches:
-        read(runner, cache, [5] * PAGE)
+    for text, cache in enumerate(caches):
+        read(runner, cache, [text] * PAGE)
     assert [cache.held for cache in caches] == [0, PAGE, PAGE]
     assert read(runner, caches[0], [6]) == [[PAGE, 6]]
-    assert caches[0].tokens == [5] * PAGE + [6]
+    assert caches[0].tokens == [0] * PAGE + [6]
     assert sum(map(sum, network.passes)) == 3 * PAGE + PAGE + 1
 
 
@@ -179,6 +179,42 @@ def test_forks_share_pages_until_they_are_written() -> None:
     assert network.pool.pages_free == free  # the fork's own page, and the shared one that is now its own
     fork.crop(0)
     assert network.pool.pages_free == 8
+
+
+def test_what_texts_have_in_common_is_read_once() -> None:
+    network = CountingNetwork(pages=40)
+    runner = Runner(network)
+    network.gate.clear()
+    beginning = list(range(PAGE + 10))
+    readings = [Reading(Cache(network.pool), [*beginning, 90 + n], len(beginning)) for n in range(5)]
+    readings.append(Reading(Cache(network.pool), [*beginning[:7], 99], 7))
+    threads = [threading.Thread(target=runner.read, args=([reading],)) for reading in readings]
+    for thread in threads:
+        thread.start()
+    while len(runner._jobs) < len(threads):
+        pass
+    network.gate.set()
+    for thread in threads:
+        thread.join(10)
+    assert sum(map(sum, network.passes)) <= len(beginning) + 8 + 6  # up to 8 by the one that was served by itself
+    for reading in readings:
+        assert [row.tolist() for row in reading.logits] == [[[reading.first, reading.text[-1]]]]
+        assert reading.cache.tokens == reading.text
+
+
+def test_tokens_whose_logits_are_wanted_are_read_though_another_text_holds_them() -> None:
+    network = CountingNetwork(pages=8)
+    runner, held = Runner(network), Cache(network.pool)
+    read(runner, held, list(range(20)))
+    network.passes.clear()
+    reading = Reading(Cache(network.pool), list(range(20)), 15)
+    runner.read([reading])
+    assert [row for rows in reading.logits for row in rows.tolist()] == [[n, n] for n in range(15, 20)]
+    assert network.passes == [[5]]
+    free = network.pool.pages_free
+    held.crop(0)
+    assert network.pool.pages_free == free + 1  # the other wrote into a page of its own
+    assert reading.cache.held == 20
 
 
 def test_a_cache_that_is_gone_leaves_its_pages() -> None:
