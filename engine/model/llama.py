@@ -18,7 +18,7 @@ from engine.model.kv_pool import BOUND, PAGE, Pool, pages_within
 from engine.model.llama_kernel import Rows, Turn, Weights, forward
 from engine.model.runner import Part
 
-_WORTH_A_THREAD = 2  # rows
+_WORTH_A_THREAD = 3  # rows; the first three hardly take longer than one, which waits for memory
 _MOST_THREADS = 8  # each reads all weights, and they come through one memory
 
 

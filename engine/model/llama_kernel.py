@@ -257,7 +257,7 @@ def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out
             highest = scores[:length].max()
             total = np.float32(0)
             for place in range(length):
-                scores[place] = np.exp((scores[place] - highest) * factor)
+                scores[place] = _exp((scores[place] - highest) * factor)
                 total += scores[place]
             found[:] = 0
             for number in range(count):
@@ -268,11 +268,34 @@ def _attend(mixed: Floats, rows: Rows, layer: int, heads: int, pool: Floats, out
             out[row, head * size : (head + 1) * size] = found / total
 
 
-@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+# With "numpy" nobody asks whether the divisor is 0 before each division, so that vectors can be divided.
+@njit(fastmath=True, error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
 def _activate(gated: Floats, out: Floats) -> None:
     """SwiGLU (Shazeer 2002.05202): the first half, through x * sigmoid(x), times the second."""
     middle = out.shape[1]
     for row in range(out.shape[0]):
         for i in range(middle):
             gate = gated[row, i]
-            out[row, i] = gate / (np.float32(1) + np.exp(-gate)) * gated[row, middle + i]
+            out[row, i] = gate / (np.float32(1) + _exp(-gate)) * gated[row, middle + i]
+
+
+@njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
+def _exp(x: np.float32) -> np.float32:
+    """To 1e-6 of itself. A loop over this becomes vector instructions; over the library's function it does not."""
+    scaled = min(max(x, np.float32(-87)), np.float32(87)) * np.float32(1 / np.log(2))
+    whole = np.rint(scaled)
+    part = (scaled - whole) * np.float32(np.log(2))
+    power = np.float32(1 / 720)
+    for coefficient in (1 / 120, 1 / 24, 1 / 6, 1 / 2, 1.0, 1.0):
+        power = power * part + np.float32(coefficient)
+    return power * _power_of_two(np.int32(whole))  # type: ignore[no-any-return]
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _power_of_two(typing: Any, exponent: Any) -> Any:
+    """For exponents from -126 to 127: as the exponent of a float32."""
+
+    def instructions(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        return builder.bitcast(builder.shl(builder.add(values[0], _INT(127)), _INT(23)), _FLOAT)
+
+    return types.float32(types.int32), instructions

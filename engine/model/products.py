@@ -30,6 +30,7 @@ _FLOAT, _INT, _SIZE = ir.FloatType(), ir.IntType(32), ir.IntType(64)
 _FLOATS, _INTS = ir.VectorType(_FLOAT, _WIDTH), ir.VectorType(_INT, _WIDTH)
 _BYTE_PAIRS, _SHORT_PAIRS, _PAIRS = (ir.VectorType(ir.IntType(bits), 2 * _WIDTH) for bits in (8, 16, 32))
 _FUSED = ("contract",)
+_CACHE_LINE = 64
 
 
 @njit(fastmath=True, nogil=True, cache=True)  # type: ignore[untyped-decorator]
@@ -145,8 +146,11 @@ def _add_rows(
     builder.position_at_end(around)
     i = builder.phi(_SIZE)
     found = [builder.phi(_INTS) for _ in range(rows) for _ in places]
-    line = builder.mul(i, _SIZE(LANES))
+    line, next_block = builder.mul(i, _SIZE(LANES)), builder.mul(block, _SIZE(LANES))
     factors = [builder.zext(load(whole, builder.add(line, _SIZE(2 * place)), _BYTE_PAIRS), _PAIRS) for place in places]
+    if rows > 1:  # one row waits for memory anyway, several leave time to fetch the next block meanwhile
+        for offset in (0, _CACHE_LINE):
+            _fetch(builder, builder.gep(whole, [builder.add(line, builder.add(next_block, _SIZE(offset)))]))
     added: list[Any] = []
     for row in range(rows):
         pair = load(numbers, builder.add(builder.mul(block, _SIZE(row)), i), _INT)
@@ -171,6 +175,14 @@ def _add_rows(
             value = builder.fadd(builder.load(at, align=4), builder.fmul(value, scale, flags=_FUSED), flags=_FUSED)
             rest = builder.fmul(load(least, _SIZE(place), _FLOATS), sum_, flags=_FUSED)
             builder.store(builder.fadd(value, rest, flags=_FUSED), at, align=4)
+
+
+def _fetch(builder: Any, address: Any) -> None:
+    """Have a line of memory in the cache soon; an address that is not there does no harm."""
+    pointer = ir.IntType(8).as_pointer()
+    prefetch = ir.FunctionType(ir.VoidType(), [pointer, _INT, _INT, _INT])
+    function = cgutils.get_or_insert_function(builder.module, prefetch, "llvm.prefetch.p0")
+    builder.call(function, [builder.bitcast(address, pointer), _INT(0), _INT(2), _INT(1)])
 
 
 _add_one, _add_two, _add_three, _add_four = map(_adder, (1, 2, 3, 4))
