@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from engine import Budget, ConstraintError, compile_json_schema, compile_regex
+from engine.errors import BudgetError
 
 
 def told_apart(number: int) -> dict[str, Any]:
@@ -78,3 +79,25 @@ def test_refused(schema: Any, budget: Budget) -> None:
     with pytest.raises(ConstraintError) as caught:
         compile_json_schema(schema, budget=budget)
     assert not caught.value.unsatisfiable
+
+
+@pytest.mark.parametrize("dialect", ["python", "ecma262"])
+@pytest.mark.parametrize("part", ["word|", "[a-z]", "a", r"\d*"], ids=["alternatives", "classes", "literal", "repeats"])
+def test_reading_a_regex_looks_at_the_clock(dialect: Literal["python", "ecma262"], part: str) -> None:
+    with pytest.raises(BudgetError, match=r"longer than 0\.01 s"):
+        compile_regex(part * 40_000, dialect=dialect, budget=Budget(seconds=0.01))
+
+
+@pytest.mark.parametrize("dialect", ["python", "ecma262"])
+def test_a_class_of_many_characters(dialect: Literal["python", "ecma262"]) -> None:
+    members = [chr(0x100 + 2 * number) for number in range(20_000)]
+    constraint = compile_regex(f"[{''.join(members)}]", dialect=dialect, budget=Budget(seconds=5))
+    assert constraint.check(members[-1]).kind == "accepted"
+    assert constraint.check(chr(0x101)).kind == "rejected"
+
+
+@pytest.mark.parametrize(("pattern", "offset"), [("a)", "1"), ("(?<=a*)b", "0"), ("(?(2)a|b)", "3")])
+def test_what_python_finds_after_reading(pattern: str, offset: str) -> None:
+    with pytest.raises(ConstraintError, match="broken at offset") as caught:
+        compile_regex(pattern)
+    assert caught.value.pointer == offset

@@ -355,7 +355,8 @@ class Values:
 
     def _lowered(self, pattern: str, place: str) -> Term:
         try:
-            return lower(parse_ecma(pattern), self.arena, self.text.one_of, search=True, tagged=False)
+            node = parse_ecma(pattern, self.arena.check_time)
+            return lower(node, self.arena, self.text.one_of, search=True, tagged=False)
         except ConstraintError as error:
             message = f"The pattern {pattern!r} at {place} cannot be used: {error}"
             raise type(error)(message, pointer=place, keyword=place.rpartition("/")[2]) from None

@@ -95,6 +95,10 @@ def children(node: Node) -> tuple[Node, ...]:
     return ()
 
 
+def unhurried() -> None:
+    """For a reader without a limit to its time."""
+
+
 def walk(node: Node) -> Iterator[Node]:
     """A node and all below it."""
     pending = [node]

@@ -35,7 +35,7 @@ def compile_regex(
         raise BudgetError(f"The regex has {size:,} bytes; {budget.source_bytes:,} are allowed.", pointer="0")
     arena = Arena(budget)
     arena.start_clock()
-    node = PARSERS[dialect](pattern)
+    node = PARSERS[dialect](pattern, arena.check_time)
     root = lower(node, arena, lambda members: utf8(arena, members), search=False, tagged=True)
     automaton = Automaton(arena, root)
     if automaton.start < 0:

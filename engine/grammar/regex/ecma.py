@@ -8,10 +8,11 @@ escaped letter without meaning is refused: annex B takes it as the letter, and n
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from engine.errors import ConstraintError
-from engine.grammar.charset import ALL, NONE, CharSet, fold_case
+from engine.grammar.charset import ALL, CharSet, Range, fold_case
 from engine.grammar.regex.ast import (
     EMPTY,
     Alternate,
@@ -24,6 +25,7 @@ from engine.grammar.regex.ast import (
     Start,
     line_end,
     line_start,
+    unhurried,
     word_boundary,
 )
 from engine.grammar.regex.properties import ASCII_DIGIT, ASCII_WORD, ECMA_SPACE, named
@@ -52,19 +54,20 @@ class _Flags:
     s: bool = False
 
 
-def parse_ecma(pattern: str) -> Node:
-    """The tree of a pattern.
+def parse_ecma(pattern: str, check_time: Callable[[], None] = unhurried) -> Node:
+    """The tree of a pattern. `check_time` is called at every item and may raise what ends the reading.
 
     Raises `ConstraintError` with the code point offset for a broken pattern, and for what no regular language can say.
     """
-    return _Parser(pattern).whole()
+    return _Parser(pattern, check_time).whole()
 
 
 class _Parser:
     """Reads a pattern from left to right; `at` is the offset of what comes next."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, check_time: Callable[[], None]) -> None:
         self.pattern = pattern
+        self._check_time = check_time
         self.at = 0
         self.depth = 0
 
@@ -114,6 +117,7 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Concat(tuple(parts), (start, self.at))
 
     def quantified(self, flags: _Flags) -> Node:
+        self._check_time()
         start = self.at
         if QUANTIFIER.match(self.pattern, start):
             raise self.error("nothing to repeat", start)
@@ -243,10 +247,11 @@ class _Parser:
     def bracket(self, start: int, flags: _Flags) -> CharSet:
         """A class; its opening bracket is read."""
         negated = self.take("^")
-        members = NONE
+        ranges: list[Range] = []
         while not self.take("]"):
-            members |= self.range(start, flags)
-        members = _cased(members, flags)
+            self._check_time()
+            ranges += self.range(start, flags).ranges
+        members = _cased(CharSet.from_ranges(ranges), flags)
         return ~members if negated else members
 
     def range(self, start: int, flags: _Flags) -> CharSet:

@@ -46,7 +46,7 @@ def lower(node: Node, arena: Arena, encode: Encode, *, search: bool, tagged: boo
     if search:
         node = _anywhere(node)
     try:
-        lowering = _Lowering(node, arena, encode, owners(node) if tagged else {})
+        lowering = _Lowering(node, arena, encode, owners(node, arena.check_time) if tagged else {})
         return lowering.lower(node, Finish(arena.epsilon), 0, True)
     except RecursionError as error:
         raise BudgetError(
@@ -207,6 +207,7 @@ class _Lowering:
     def _asks(self, node: Node) -> tuple[bool, bool]:
         known = self._conditions.get(id(node))
         if known is None:
+            self.arena.check_time()
             below = [self._asks(child) for child in children(node)]
             behind = isinstance(node, Start) or (isinstance(node, Look) and not node.ahead)
             ahead = isinstance(node, End) or (isinstance(node, Look) and node.ahead)

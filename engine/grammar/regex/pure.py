@@ -35,6 +35,7 @@ class Pure:
         """The texts of the node."""
         term = self._terms.get(id(node))
         if term is None:
+            self.arena.check_time()
             term = self._terms[id(node)] = self._make(node)
         return term
 
@@ -56,16 +57,23 @@ class Pure:
 
     def _runs(self, parts: Iterable[Node]) -> list[Term]:
         """The terms of some parts, neighbouring fixed characters of one owner in one piece."""
-        runs: list[tuple[Node, Term]] = []
+        runs: list[tuple[Node, list[Term]]] = []
         for part in parts:
+            self.arena.check_time()
             term = self._encode(part.members) if isinstance(part, Chars) else self.term(part)
             if runs and isinstance(term, Literal):
-                before, text = runs[-1]
-                if isinstance(text, Literal) and self.owners.get(id(before)) == self.owners.get(id(part)):
-                    runs[-1] = (part, self.arena.literal(text.data + term.data))
+                before, texts = runs[-1]
+                if isinstance(texts[0], Literal) and self.owners.get(id(before)) == self.owners.get(id(part)):
+                    texts.append(term)
                     continue
-            runs.append((part, term))
-        return [self._owned(part, term) if isinstance(part, Chars) else term for part, term in runs]
+            runs.append((part, [term]))
+        return [self._run(part, terms) for part, terms in runs]
+
+    def _run(self, part: Node, terms: list[Term]) -> Term:
+        term = terms[0]
+        if len(terms) > 1:
+            term = self.arena.literal(b"".join(text.data for text in terms if isinstance(text, Literal)))
+        return self._owned(part, term) if isinstance(part, Chars) else term
 
     def nonempty(self, node: Node) -> Term:
         """The texts of the node but the empty one."""
@@ -88,11 +96,12 @@ class Pure:
         return self.arena.alt(options)
 
 
-def owners(pattern: Node) -> Owners:
+def owners(pattern: Node, check_time: Callable[[], None]) -> Owners:
     """The owners of all nodes that somebody wrote, those inside conditions left out."""
     found: Owners = {}
     pending = [pattern]
     while pending:
+        check_time()
         node = pending.pop()
         if isinstance(node, Look):
             continue

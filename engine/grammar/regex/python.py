@@ -10,13 +10,14 @@ from __future__ import annotations
 import _sre  # type: ignore[import-not-found]
 import importlib.util
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from re import _casefix, _constants  # type: ignore[attr-defined]
 from types import ModuleType
 from typing import Any
 
 from engine.errors import ConstraintError
-from engine.grammar.charset import ALL, NONE, CharSet
+from engine.grammar.charset import ALL, NONE, CharSet, Range
 from engine.grammar.regex.ast import (
     EMPTY,
     Alternate,
@@ -30,12 +31,14 @@ from engine.grammar.regex.ast import (
     Start,
     line_end,
     line_start,
+    unhurried,
     word_boundary,
 )
 from engine.grammar.regex.properties import ASCII_DIGIT, ASCII_SPACE, ASCII_WORD, python_class
 
 LINE_BREAK = CharSet.of("\n")
 TYPE_FLAGS = re.ASCII | re.LOCALE | re.UNICODE
+LOOK_BEHIND = re.compile(r"\(\?<[=!]")
 BETWEEN_ITEMS = re.compile(r"(?:\(\?#[^)]*\)|\(\?[aimsux]+\))*")
 VERBOSE_BETWEEN_ITEMS = re.compile(r"(?:\(\?#[^)]*\)|\(\?[aimsux]+\)|[ \t\n\r\v\f]|#[^\n]*\n)*")
 POSIX_CLASS = re.compile(r"\[:\^?[a-z]+:\]")
@@ -57,15 +60,14 @@ class _Item(tuple[Any, Any]):
     span: Span
 
 
-def parse_python(pattern: str) -> Node:
-    """The tree of a pattern.
+def parse_python(pattern: str, check_time: Callable[[], None] = unhurried) -> Node:
+    """The tree of a pattern. `check_time` is called at every item and may raise what ends the reading.
 
     Raises `ConstraintError` with the code point offset for a broken pattern, and for what no regular language can say.
     """
-    parser = _placing_parser()
     try:
-        re.compile(pattern)
-        parsed, flags = _parsed(parser, pattern)
+        parsed, flags = _parsed(pattern, check_time)
+        return _Reader(pattern, check_time).sequence(parsed, flags)
     except re.error as error:
         at = error.pos if error.pos is not None else 0
         raise ConstraintError(f"The regex is broken at offset {at}: {error.msg}.", pointer=str(at)) from error
@@ -73,27 +75,38 @@ def parse_python(pattern: str) -> Node:
         raise ConstraintError(f"The regex is broken: {error}.", pointer="0") from error
     except RecursionError as error:
         raise ConstraintError("The regex is nested too deeply.", pointer="0") from error
-    return _Reader(pattern).sequence(parsed, flags)
 
 
-def _parsed(parser: ModuleType, pattern: str) -> tuple[Any, int]:
-    source = parser.Tokenizer(pattern)
+def _parsed(pattern: str, check_time: Callable[[], None]) -> tuple[Any, int]:
+    parser = _placing_parser()
+    source = parser.Tokenizer(pattern, check_time)
     state = parser.State()
     state.flags = 0
     state.str = pattern
     state.source = source
     parsed = parser._parse_sub(source, state, 0, 0)
+    if source.next is not None or state.grouprefpos or LOOK_BEHIND.search(pattern):
+        re.compile(pattern)  # what else may be wrong is found out only there
     return parsed, parser.fix_flags(pattern, state.flags)
 
 
 @cache
 def _placing_parser() -> ModuleType:
-    """A copy of `re._parser` whose items are `_Item`s and whose alternatives stay as they are written."""
+    """A copy of `re._parser` that looks at a clock; its items are `_Item`s, alternatives stay as written."""
     spec = importlib.util.find_spec("re._parser")
     assert spec is not None
     assert spec.loader is not None
     parser = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(parser)
+
+    class Tokenizer(parser.Tokenizer):  # type: ignore[name-defined, misc]
+        def __init__(self, pattern: str, check_time: Callable[[], None]) -> None:
+            super().__init__(pattern)
+            self._check_time = check_time
+
+        def get(self) -> str | None:
+            self._check_time()
+            return super().get()  # type: ignore[no-any-return]
 
     class SubPattern(parser.SubPattern):  # type: ignore[name-defined, misc]
         def __init__(self, state: Any, data: Any = None) -> None:
@@ -128,6 +141,7 @@ def _placing_parser() -> ModuleType:
         result.append((_constants.BRANCH, (None, options)))
         return result
 
+    parser.Tokenizer = Tokenizer  # type: ignore[attr-defined]
     parser.SubPattern = SubPattern  # type: ignore[attr-defined]
     parser._parse_sub = parse_sub  # type: ignore[attr-defined]
     return parser
@@ -136,8 +150,9 @@ def _placing_parser() -> ModuleType:
 class _Reader:
     """Turns the parser's items into nodes."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, check_time: Callable[[], None]) -> None:
         self.pattern = pattern
+        self._check_time = check_time
 
     def sequence(self, items: Any, flags: int) -> Node:
         parts = [self.item(item, flags) for item in items]
@@ -146,6 +161,7 @@ class _Reader:
         )
 
     def item(self, item: _Item, flags: int) -> Node:
+        self._check_time()
         operator, argument = item
         span = self._trimmed(item.span, flags)
         if operator in REFUSED:
@@ -225,7 +241,8 @@ def _position(code: Any, flags: int, span: Span) -> Node:
 
 def _class(items: list[tuple[Any, Any]], flags: int) -> CharSet:
     """The characters of a class, as the flags `i` and `a` make it."""
-    literals, categories = NONE, NONE
+    ranges: list[Range] = []
+    categories = NONE
     negated = False
     for operator, argument in items:
         if operator is _constants.NEGATE:
@@ -234,7 +251,8 @@ def _class(items: list[tuple[Any, Any]], flags: int) -> CharSet:
             categories |= _category(argument, flags)
         else:
             low, high = argument if operator is _constants.RANGE else (argument, argument)
-            literals |= CharSet.from_ranges([(low, high)])
+            ranges.append((low, high))
+    literals = CharSet.from_ranges(ranges)
     members = literals | categories
     if flags & re.IGNORECASE:
         members = _any_case(literals, categories, bool(flags & re.ASCII))

@@ -118,7 +118,7 @@ class _Terms:
     def _regex(self, part: Part, ends: Ends) -> Term:
         pattern = part.need("pattern")
         try:
-            node = parse_python(pattern.text())
+            node = parse_python(pattern.text(), self.arena.check_time)
             term = lower(node, self.arena, partial(utf8, self.arena), search=False)
         except ConstraintError as error:
             raise inside(pattern, error) from None
