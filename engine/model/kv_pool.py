@@ -112,9 +112,10 @@ class Pool:
     def share(self, cache: Cache, other: Cache, length: int) -> None:
         """Let `other`, which has no pages, begin with the first `length` tokens of `cache`."""
         with self._lock:
-            if length > other.length:
-                other.tokens = cache.tokens[:length]
-            other.held = min(cache.held, length)
+            tokens = cache.tokens[:length]  # fewer, if it is being cropped
+            if len(tokens) > other.length:
+                other.tokens = tokens
+            other.held = min(cache.held, len(tokens))
             other.pages += cache.pages[: -(-other.held // PAGE)]
             other.used = cache.used
             for page in other.pages:
