@@ -108,7 +108,7 @@ class Constraint:
     def check(self, text: str | bytes) -> Verdict:
         """Read a whole text."""
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-        with self.automaton.lock, self.automaton.arena.in_time():
+        with self.automaton.lock, self.automaton.arena.clock.running():
             state = self.start
             for offset, byte in enumerate(data):
                 following = self.automaton.step(state, byte)

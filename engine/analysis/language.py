@@ -39,7 +39,7 @@ def list_texts(constraint: Constraint, most: int) -> list[bytes]:
 
     Raises LanguageError if there are more than `most`, BudgetError if deciding that takes too long.
     """
-    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+    with constraint.automaton.lock, constraint.automaton.arena.clock.running():
         found = _shortest(constraint.automaton, most + 1)
     if len(found) <= most:
         return found
@@ -60,7 +60,7 @@ def count_texts(constraint: Constraint, most_terms: int = MOST_TERMS) -> int:
     it takes too long.
     """
     automaton = constraint.automaton
-    with automaton.lock, automaton.arena.in_time(SECONDS):
+    with automaton.lock, automaton.arena.clock.running(SECONDS):
         try:
             return _count(automaton, most_terms)
         except BudgetError as error:

@@ -6,9 +6,7 @@ same body merge.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from time import thread_time as clock  # what other sessions take meanwhile is not charged
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from engine.automaton import counters, derivative, forms
@@ -38,8 +36,8 @@ from engine.automaton.terms import (
     Words,
 )
 from engine.budget import Budget
+from engine.clock import Clock
 from engine.errors import BudgetError, Origin
-from engine.scheduling import LIGHT, QUANTUM, give_way
 
 Data = bytes  # within the class, `bytes` is a constructor
 
@@ -51,14 +49,14 @@ class Arena:
     """Makes and interns the terms of one constraint, within its budget.
 
     `base`: an arena that was closed; what it holds is as if it were this one's own, and counts as nobody's. `formless`:
-    terms of the base that are the same in every form.
+    terms of the base that are the same in every form. `clock`: that of the work it is a part of.
     Raises `BudgetError` from any constructor once the budget's terms or seconds are used up.
     """
 
-    def __init__(self, budget: Budget, base: Arena | None = None) -> None:
+    def __init__(self, budget: Budget, base: Arena | None = None, clock: Clock | None = None) -> None:
         self.budget = budget
-        self.deadline: float | None = None
-        self._gives_way = 0.0
+        self.clock = clock or Clock(budget.seconds)
+        self.check_time = self.clock.check
         self._table: dict[tuple[Any, ...], Term] = {}
         self._kept: dict[Hashable, Term] = {}
         self._base = base._table if base else {}
@@ -120,46 +118,6 @@ class Arena:
 
     def _atom(self, kind: type[Term], nullable: bool) -> Term:
         return self._table.get((kind,)) or self._base.get((kind,)) or self._new((kind,), kind, nullable)
-
-    def start_clock(self, seconds: float | None = None) -> None:
-        """From now on this thread has so many seconds of its own to work, those of the budget if None."""
-        now = clock()
-        self.deadline = now + (self.budget.seconds if seconds is None else seconds)
-        self._gives_way = now + LIGHT
-
-    def start_clock_later(self, seconds: float | None = None) -> None:
-        """The same from the first look at the clock on: most of what is done between tokens is too short for one."""
-        self.deadline = -(self.budget.seconds if seconds is None else seconds)
-
-    @property
-    def late(self) -> bool:
-        """What is being done has taken longer than it may. Asked often: what takes long gives way to others here."""
-        if self.deadline is None:
-            return False
-        if self.deadline < 0:
-            self.start_clock(-self.deadline)
-        if (now := clock()) > self._gives_way:
-            give_way()
-            self._gives_way = now + QUANTUM
-        return now > self.deadline
-
-    def check_time(self) -> None:
-        """Raise `BudgetError` if what is being done takes longer than the budget allows."""
-        if self.late:
-            raise BudgetError(f"The constraint takes longer than {self.budget.seconds:g} s. Make it smaller.")
-
-    @contextmanager
-    def in_time(self, seconds: float | None = None) -> Iterator[None]:
-        """Keep what is done within to the seconds given, else to those of the budget unless a limit holds already."""
-        before = self.deadline
-        if before is not None and seconds is None:
-            yield
-            return
-        self.start_clock_later(seconds)
-        try:
-            yield
-        finally:
-            self.deadline = before
 
     # Constructors, smallest first.
 

@@ -220,7 +220,7 @@ class Automaton:
     def blamed(self, error: BudgetError, state: int) -> BudgetError:
         """The error, with the first who speaks in the state to blame."""
         try:
-            with self.arena.in_time(TIME_TO_BLAME):
+            with self.arena.clock.running(TIME_TO_BLAME):
                 return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
         except BudgetError:  # of terms there are none left
             return error
@@ -266,14 +266,14 @@ class _AtWork:
         self._state = state
 
     def __enter__(self) -> None:
-        arena = self._automaton.arena
-        self._is_first = arena.deadline is None
+        clock = self._automaton.arena.clock
+        self._is_first = clock.deadline is None
         if self._is_first:
-            arena.start_clock_later()
+            clock.start_later()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._is_first:
-            self._automaton.arena.deadline = None
+            self._automaton.arena.clock.stop()
         if isinstance(error, RecursionError):
             raise BudgetError("The text is nested too deeply.") from error
         if isinstance(error, BudgetError) and not error.pointer and not error.keyword:

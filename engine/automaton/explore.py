@@ -44,7 +44,7 @@ def look(
     is not known is ignored. `part`: the pointer of a part of the source whose first state is meant. `open_bytes`: what
     allowed tokens begin with. Raises as `draw` does.
     """
-    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+    with constraint.automaton.lock, constraint.automaton.arena.clock.running():
         explorer = _explorer(constraint)
         if part and around is None:
             around = explorer.first_of(part)
@@ -59,13 +59,13 @@ def find_states(constraint: Constraint, path: bytes, query: str = "", *, most: i
     In the order in which they were met. What remains is worked out a slice of time per call, so that among thousands of
     states a word in it may be found only when asked again.
     """
-    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+    with constraint.automaton.lock, constraint.automaton.arena.clock.running():
         return _explorer(constraint).find(path, query.casefold().split(), most)
 
 
 def draw_bytes(constraint: Constraint, *, max_nodes: int = MOST_DRAWN) -> DrawnGraph | None:
     """Every state, and the bytes themselves: nothing folded or passed over. None if that is too much to draw."""
-    with constraint.automaton.lock, constraint.automaton.arena.in_time():
+    with constraint.automaton.lock, constraint.automaton.arena.clock.running():
         machine = ByteMachine(constraint.automaton, exact=True)
         known = Known(machine.start)
         known.grow(machine, time.monotonic() + TIME_TO_COUNT, max_nodes)

@@ -58,7 +58,7 @@ def after_delimiter(constraint: Constraint, delimiter: str, *, free_after: bool 
     if len(end) > LONGEST_DELIMITER:
         raise ConstraintError(f"The delimiter has {len(end)} bytes; {LONGEST_DELIMITER} are the limit.")
     arena = constraint.automaton.arena
-    with constraint.automaton.lock, arena.in_time():
+    with constraint.automaton.lock, arena.clock.running():
         before = arena.tag(FREE, free_text(arena, [end], [end]), f"<text> {delimiter!r}")
         after = arena.tag(FREE, free_text(arena), "<text>") if free_after else arena.epsilon
         automaton = Automaton(arena, arena.concat([before, constraint.automaton.root, after]))

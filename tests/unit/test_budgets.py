@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from engine import Budget, ConstraintError, compile_json_schema, compile_regex
+from engine import Budget, ConstraintError, compile_gbnf, compile_json_schema, compile_lark, compile_regex
 from engine.errors import BudgetError
 
 
@@ -101,3 +101,15 @@ def test_what_python_finds_after_reading(pattern: str, offset: str) -> None:
     with pytest.raises(ConstraintError, match="broken at offset") as caught:
         compile_regex(pattern)
     assert caught.value.pointer == offset
+
+
+def test_reading_a_grammar_looks_at_the_clock() -> None:
+    soon = Budget(seconds=0.01)
+    names = [f"r{number}" for number in range(20_000)]
+    with pytest.raises(BudgetError, match=r"longer than 0\.01 s") as caught:
+        compile_gbnf("\n".join(f'{name} ::= "{name}"' for name in ["root", *names]), budget=soon)
+    assert caught.value.pointer != "line 1, column 1"
+    with pytest.raises(BudgetError, match=r"longer than 0\.01 s"):
+        compile_lark("\n".join(f'{name}: "{name}"' for name in ["start", *names]), budget=soon)
+    with pytest.raises(BudgetError, match=r"longer than 0\.01 s"):
+        compile_lark(f"start: /{'word|' * 20_000}/", budget=soon)

@@ -10,10 +10,9 @@ from itertools import groupby
 
 import pytest
 
+from engine import clock as clock_module
 from engine import scheduling
-from engine.automaton import arena as arena_module
-from engine.automaton.arena import Arena
-from engine.budget import Budget
+from engine.clock import Clock
 from engine.errors import BudgetError
 from engine.scheduling import LEASE, LIGHT, POLL, QUANTUM, REST, SLICE, Turns
 
@@ -144,13 +143,13 @@ def test_who_is_not_heard_of_loses_the_turn(world: World, heavy: list[Heavy]) ->
 def test_only_what_takes_long_gives_way(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     gave_way: list[float] = []
-    monkeypatch.setattr(arena_module, "clock", lambda: now[0])
-    monkeypatch.setattr(arena_module, "give_way", lambda: gave_way.append(now[0]))
-    arena = Arena(Budget(seconds=1.0))
-    with arena.in_time():
+    monkeypatch.setattr(clock_module, "thread_time", lambda: now[0])
+    monkeypatch.setattr(clock_module, "give_way", lambda: gave_way.append(now[0]))
+    clock = Clock(seconds=1.0)
+    with clock.running():
         for now[0] in (5.0, 5.0 + LIGHT / 2, 5.0 + LIGHT, 5.06, 5.061, 5.07):
-            arena.check_time()
+            clock.check()
         assert gave_way == [5.06, 5.07]
         now[0] = 6.01
         with pytest.raises(BudgetError):
-            arena.check_time()
+            clock.check()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator
+from contextlib import suppress
 
 from engine.analysis.lint.subject import Subject, constants
 from engine.automaton import explain
@@ -53,8 +54,8 @@ def _loops(subject: Subject, term: Term) -> bool:
     """Whether a state of a term returns to itself by white space, and by nothing else."""
     seen = {term}
     queue = deque([term])
-    began = time.monotonic()
-    while queue and len(seen) < MOST_PATTERN_STATES and time.monotonic() - began < LONGEST_LOOK:
+    began = time.thread_time()
+    while queue and len(seen) < MOST_PATTERN_STATES and time.thread_time() - began < LONGEST_LOOK:
         state = queue.popleft()
         for members, rest in subject.arena.moves(state):
             if rest is state and not members & ~WHITE_SPACE:
@@ -91,25 +92,20 @@ def _shares(subject: Subject) -> tuple[dict[str, float], dict[str, float], bool]
     start = arena.to_form(automaton.root, Form(tags=True, text=FORGOTTEN, longest=LONGEST_TOKEN))
     seen = {start}
     queue = deque([start])
-    began = time.monotonic()
-    while queue:
-        left = LONGEST_LOOK - (time.monotonic() - began)
-        if len(seen) > MOST_STATES or left <= 0:
-            return states, seconds, False
-        state = queue.popleft()
-        before = time.perf_counter()
-        try:
-            with arena.in_time(left):
-                targets = [rest for _, rest in arena.moves(state) if automaton.liveness.alive(rest)]
-        except BudgetError:
-            return states, seconds, False
-        spent = time.perf_counter() - before
-        owners = {origin.pointer for origin in explain.origins(arena, state)} or {""}
-        for pointer in owners:
-            states[pointer] = states.get(pointer, 0) + 1 / len(owners)
-            seconds[pointer] = seconds.get(pointer, 0) + spent / len(owners)
-        for target in targets:
-            if target not in seen:
-                seen.add(target)
-                queue.append(target)
-    return states, seconds, True
+    with suppress(BudgetError), arena.clock.running(LONGEST_LOOK):
+        while queue and len(seen) <= MOST_STATES:
+            arena.check_time()
+            state = queue.popleft()
+            before = time.thread_time()
+            targets = [rest for _, rest in arena.moves(state) if automaton.liveness.alive(rest)]
+            spent = time.thread_time() - before
+            owners = {origin.pointer for origin in explain.origins(arena, state)} or {""}
+            for pointer in owners:
+                states[pointer] = states.get(pointer, 0) + 1 / len(owners)
+                seconds[pointer] = seconds.get(pointer, 0) + spent / len(owners)
+            for target in targets:
+                if target not in seen:
+                    seen.add(target)
+                    queue.append(target)
+        return states, seconds, not queue
+    return states, seconds, False

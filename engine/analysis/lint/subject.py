@@ -74,7 +74,7 @@ class Subject:
         self.source: SchemaSource = constraint.schema
         self.options = self.source.options
         self.arena = Arena(self.source.budget)
-        self.arena.start_clock(min(LONGEST, self.source.budget.seconds))
+        self.arena.clock.start(min(LONGEST, self.source.budget.seconds))
         self.document = Document(self.source.value, self.options, self.source.at)
         self.values = Values(self.document, self.options, self.arena)
         self.failures: list[ConstraintError] = []
@@ -83,7 +83,7 @@ class Subject:
     @property
     def is_late(self) -> bool:
         """Whether the time for the lint is over."""
-        return self.arena.late
+        return self.arena.clock.late
 
     @cached_property
     def positions(self) -> list[Position]:

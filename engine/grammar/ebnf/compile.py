@@ -20,15 +20,14 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
     """
     _check_references(grammar)
     budget = grammar.source.budget
-    arena = Arena(budget)
-    arena.start_clock()
+    arena = Arena(budget, clock=grammar.source.clock)
     begin = grammar.defined[grammar.start]
     try:
         terms = RuleTerms(arena, grammar)
         automaton = Automaton(arena, terms.root)
         arena.moves(terms.root)  # else what is nested too deeply would only fail at the first byte
         _check_patterns(grammar, terms, automaton)
-        dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, leaf=True)
+        dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, True, arena.check_time)
     except RecursionError as error:
         message = "the grammar is nested too deeply: use fewer groups in groups, and fewer rules that begin with rules."
         raise grammar.source.over_budget(begin, message) from error
@@ -36,7 +35,7 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
         raise grammar.source.over_budget(begin, str(error)) from error
     if automaton.start < 0:
         raise _endless(grammar, dead)
-    arena.deadline = None
+    arena.clock.stop()
     report = Report(
         grammar.kind,
         time.monotonic() - started,

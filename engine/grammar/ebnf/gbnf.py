@@ -89,6 +89,7 @@ class _Parser:
     def _body(self) -> Node:
         body = Body(self._source, self._at)
         while self._at < len(self._text):
+            self._source.check_time(self._at)
             symbol = self._text[self._at]
             if symbol in "\r\n":
                 if not self._goes_on():
@@ -148,6 +149,7 @@ class _Parser:
         self._at += 1
         pieces = []
         while not self._take('"'):
+            self._source.check_time(start)
             if plain := PLAIN.match(self._text, self._at):
                 pieces.append(plain[0])
                 self._at = plain.end()
@@ -165,6 +167,7 @@ class _Parser:
         negated = self._take("^")
         ranges = []
         while not self._take("]"):
+            self._source.check_time(start)
             begin = self._at
             low = high = self._character(start)
             if self._text.startswith("-", self._at) and not self._text.startswith("-]", self._at):

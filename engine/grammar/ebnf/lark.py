@@ -192,6 +192,7 @@ class _Parser:
     def _body(self) -> Node:
         body = Body(self._source, self._at)
         while True:
+            self._source.check_time(self._at)
             self._skip(BLANK_AND_LINES if body.bracket else BLANK)
             symbol = self._text[self._at : self._at + 1]
             if symbol in ("", "\r", "\n"):
@@ -267,16 +268,15 @@ class _Parser:
             message = "this regex is not closed on its line: close it, or give it the flag x to write it on several."
             raise self._source.error(found.start(), message)
         node = regex(self._source, found[1], found[2], found.start(1))
-        where = self._source.place(found.start())
-        if is_lazy(found[1]):
-            self._notes[f"{where}: {LAZY}"] = None
-        if has_conditions(node):
-            self._notes[f"{where}: {CONDITIONS}"] = None
+        notes = (LAZY,) * is_lazy(found[1]) + (CONDITIONS,) * has_conditions(node)
+        for note in notes:
+            self._notes[f"{self._source.place(found.start())}: {note}"] = None
         return Pattern(node, found.start(), label=found[0])
 
     # Terminals in the bodies of rules.
 
     def _with_terminals(self, node: Node, terminals: Terminals) -> Node:
+        self._source.check_time(0)
         if isinstance(node, Ref):
             return self._terminal(node, terminals) if is_terminal(node.name) else node
         if isinstance(node, Series):

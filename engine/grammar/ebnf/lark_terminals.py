@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from engine.errors import ConstraintError
+from engine.errors import BudgetError, ConstraintError
 from engine.grammar.charset import CharSet
 from engine.grammar.ebnf.rules import Node, Pattern, Ref, Repetition, Series, Source, Text, children, refs, unknown
 from engine.grammar.ebnf.terms import components
@@ -66,7 +66,9 @@ def regex(source: Source, pattern: str, flags: str, offset: int) -> ast.Node:
     prefix = f"(?{prefix}:" if prefix else ""
     end = "\n)" if "x" in flags else ")" if prefix else ""  # a comment may end the pattern
     try:
-        return parse_python(prefix + pattern + end)
+        return parse_python(prefix + pattern + end, source.clock.check)
+    except BudgetError as error:
+        raise source.over_budget(offset, str(error)) from error
     except ConstraintError as error:
         at = int(error.pointer) - len(prefix) if error.pointer.isdigit() else 0
         raise source.error(offset + min(max(at, 0), len(pattern)), re.sub(r" at offset \d+", "", str(error))) from error

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from typing import Literal
 
 from engine.budget import Budget
+from engine.clock import Clock
 from engine.errors import BudgetError, ConstraintError
 from engine.grammar.regex.ast import Node as RegexNode
 
@@ -90,11 +91,13 @@ def refs(node: Node) -> Iterator[Ref]:
 
 
 class Source:
-    """The text of a grammar, with its budget and the errors that point into it."""
+    """The text of a grammar, with its budget, a clock that runs, and the errors that point into it."""
 
     def __init__(self, kind: str, text: str, budget: Budget) -> None:
         self.text = text
         self.budget = budget
+        self.clock = Clock(budget.seconds)
+        self.clock.start()
         size = len(text.encode("utf-8", "surrogatepass"))
         if size > budget.source_bytes:
             raise self.over_budget(0, f"the {kind} has {size:,} bytes; {budget.source_bytes:,} are allowed.")
@@ -108,6 +111,11 @@ class Source:
         """An error that stands at an offset. The message is a sentence without a capital."""
         where = self.place(offset)
         return ConstraintError(f"L{where[1:]}: {message}", pointer=where)
+
+    def check_time(self, offset: int) -> None:
+        """Raise `BudgetError` if what is done with the text takes longer than the budget allows."""
+        if self.clock.late:
+            raise self.over_budget(offset, f"the grammar takes longer than {self.budget.seconds:g} s: make it smaller.")
 
     def over_budget(self, offset: int, message: str) -> BudgetError:
         """Something at an offset that is larger than the budget."""

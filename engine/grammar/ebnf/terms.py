@@ -8,7 +8,7 @@ least solution is B C* (Arden 1961); several are solved by elimination, as in Kl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from engine.automaton.arena import Arena
@@ -78,7 +78,7 @@ class RuleTerms:
         self._calls = {name: arena.call(GrammarRule(self, name)) for name in bodies}
         self._small = {name for name, body in bodies.items() if name != grammar.start and _is_small(body)}
         self._labels = {name for name in self._small if _is_token(bodies[name])}
-        self._nullable = rules_that_hold(bodies, leaf=False)
+        self._nullable = rules_that_hold(bodies, False, arena.check_time)
         starts = {name: tuple(_left_refs(body, self._nullable)) for name, body in bodies.items()}
         self._cycles = {name: cycle for cycle in components(starts) for name in cycle}
         self._solved: dict[str, Term] = {}
@@ -268,13 +268,14 @@ def holds(node: Node, rules: Collection[str], leaf: bool) -> bool:
     return node.low == 0 or holds(node.body, rules, leaf) if isinstance(node, Repetition) else leaf
 
 
-def rules_that_hold(bodies: Mapping[str, Node], leaf: bool) -> set[str]:
+def rules_that_hold(bodies: Mapping[str, Node], leaf: bool, check_time: Callable[[], None]) -> set[str]:
     """The rules that are nullable, or have any text: a least fixpoint, cycle by cycle."""
     found: set[str] = set()
     for cycle in components({name: [ref.name for ref in refs(body)] for name, body in bodies.items()}):
         before = -1
         while len(found) != before:
             before = len(found)
+            check_time()
             found.update(name for name in cycle if holds(bodies[name], found, leaf))
     return found
 

@@ -51,7 +51,7 @@ def compile_json_schema(
     started = time.monotonic()
     value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
     arena = arena_for(options, budget)
-    arena.start_clock()
+    arena.clock.start()
     try:
         document = Document(value, options, at)
         values = Values(document, options, arena)
@@ -63,7 +63,7 @@ def compile_json_schema(
             raise unsatisfiable(values, root)
     except RecursionError as error:
         raise BudgetError("The schema's references are nested too deeply.") from error
-    arena.deadline = None
+    arena.clock.stop()
     report = Report(
         "json_schema",
         time.monotonic() - started,

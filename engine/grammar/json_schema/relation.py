@@ -60,7 +60,7 @@ def schema_witnesses(a: SchemaSource, b: SchemaSource) -> Witnesses | None:
     options = replace(a.options, key_order="any")
     document = Document(whole, options)
     arena = Arena(a.budget)
-    arena.start_clock()
+    arena.clock.start()
     values = Values(document, options, arena)
     one, other = document.at("/definitions/a"), document.at("/definitions/b")
     asked: list[Conjunction] = [(one, Denied(other)), (Denied(one), other), (one, other)]

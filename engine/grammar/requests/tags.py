@@ -42,7 +42,7 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
     """
     started = time.monotonic()
     arena = Arena(budget)
-    arena.start_clock()
+    arena.clock.start()
     try:
         terms = _Terms(tag, arena, options, budget)
         automaton = Automaton(arena, terms.whole())
@@ -50,7 +50,7 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
         raise BudgetError("The structural tag is nested too deeply.", pointer=tag.pointer) from error
     if automaton.start < 0:
         raise ConstraintError("Unsatisfiable: no text has these tags.", pointer=tag.pointer, unsatisfiable=True)
-    arena.deadline = None
+    arena.clock.stop()
     unenforced = tuple(terms.document.unenforced) if terms.document else ()
     report = Report("structural_tag", time.monotonic() - started, len(arena), not_enforced=unenforced)
     return Constraint("structural_tag", automaton, report)

@@ -27,7 +27,7 @@ def follow(constraint: Constraint) -> Term:
     automaton does.
     """
     automaton = constraint.automaton
-    with automaton.lock, automaton.arena.in_time():
+    with automaton.lock, automaton.arena.clock.running():
         if constraint.kind in RULELESS:
             return automaton.arena.epsilon
         if constraint.kind == "json_schema":

@@ -23,7 +23,7 @@ from engine.constraint import Constraint
 def frames(constraint: Constraint, text: bytes) -> tuple[Term, ...]:
     """What remains after a text, frame by frame, the one on top first. Raises ValueError if it leaves the language."""
     automaton = constraint.automaton
-    with automaton.lock, automaton.arena.in_time():
+    with automaton.lock, automaton.arena.clock.running():
         stack = _Stack(automaton, automaton.term(constraint.start))
         for byte in text:
             stack.read(byte)
