@@ -59,7 +59,7 @@ def distributions(logits: NDArray[np.floating], allowed: Bools, sampler: Sampler
     if allowed_top == -math.inf:
         raise DecodingError("the model gives every allowed token the probability zero")
     weights = np.exp(values - top)
-    allowed_weights = _weights(allowed_values, mask, 1.0)
+    allowed_weights = np.where(mask, weights, 0.0) if allowed_top == top else _weights(allowed_values, mask, 1.0)
     total, allowed_total = weights.sum(), allowed_weights.sum()
     cost = 0.0 if mask.all() else float(top + np.log(total) - allowed_top - np.log(allowed_total))
     return Distributions(
