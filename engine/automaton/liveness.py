@@ -221,6 +221,7 @@ class Liveness:
             self._discover(assumed, ask)
             changed = False
             for call in reversed(list(assumed)):
+                self.arena.check_time()
                 passing.clear()
                 value = ask(self._core(call))
                 if value != assumed[call]:
@@ -239,6 +240,7 @@ class Liveness:
         while found < len(assumed):
             calls = list(assumed)
             for call in calls[found:]:
+                self.arena.check_time()
                 ask(self._core(call))
             found = len(calls)
 

@@ -206,6 +206,7 @@ class Union:
         return row
 
     def _make_row(self, opening: Opening) -> int:
+        self._arena.check_time()
         is_sure = all(map(self._spellable.alive, opening.rest))
         if not is_sure and not all(map(self._alive.alive, opening.rest)):
             return DEAD

@@ -162,6 +162,7 @@ class ItemsRule:
                 return
             unlike |= barred
         for counts, excludes, hits in self._choices(args, 0):
+            arena.check_time()
             following = replace(args, index=min(args.index + 1, self._last_index), hits=hits)
             item = Item(index, counts, excludes, unlike)
             if plan.unique:
