@@ -4,7 +4,8 @@ A visitor's script gives up Python's lock many times. While another's compiles a
 after a tenth of the usual 5 ms.
 
 Python's collector looks for cycles less often than it would: what compiling leaves behind is kept, and each look at all
-of it would hold every visitor up for a tenth of a second.
+of it would hold every visitor up for a second. Nor does it wait until there is much to look at: a look at 100,000 young
+objects takes some 20 ms, and what was refused would stay in memory for hours.
 
 Until an app has said what its pages are, Streamlit takes every script in `pages/` for one. Here that is said before the
 server starts, so that its first visitor may come by a link to any page.
@@ -48,7 +49,7 @@ def presenter(events_id: str, *_: object) -> Any:
 components.make_bidi_component_presenter = presenter
 config.get_options_for_section = cache(config.get_options_for_section)
 sys.setswitchinterval(0.0005)
-gc.set_threshold(100_000, 20, 100)
+gc.set_threshold(10_000, 20, 100)
 PagesManager.uses_pages_directory = False
 sys.argv[:1] = ["streamlit", "run", "app.py"]
 main()
