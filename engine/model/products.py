@@ -4,6 +4,8 @@ The weights are small integers already (see `blocks`). Here each block of a row 
 of its own, within 1/65534 of its largest number. Of these, two products and their sum are one instruction on every
 processor that is used today, so a row takes half the time that it takes in floats. The sum of a block is exact: a row
 gives the same whatever else is multiplied.
+
+Compiled code is cached by the file it begins in: whoever changes this one has to touch `llama_kernel` as well.
 """
 
 from __future__ import annotations
