@@ -20,16 +20,19 @@ from engine.grammar.json_schema.strings import JsonText
 from engine.masking.lexemes import Lexemes
 from engine.masking.scratch import Pool
 from engine.masking.splits import Splits
+from engine.masking.ways_on import Ways, ways_on
 from engine.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
-    """`endless`: the states of strings without a bound. `pool`: buffers for walks over the vocabulary."""
+    """`endless`: the states of strings without a bound. `ways_on`: see there. `pool`: buffers for walks over the
+    vocabulary."""
 
     lexemes: Lexemes
     splits: Splits
     endless: frozenset[int]
+    ways_on: Ways
     pool: Pool
 
 
@@ -62,7 +65,8 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
     splits = Splits(vocabulary)
     for state in states:
         splits.add(lexemes, state)
-    return Prepared(lexemes, splits, endless, Pool(len(vocabulary.trie), vocabulary.longest))
+    trie = vocabulary.trie
+    return Prepared(lexemes, splits, endless, ways_on(trie), Pool(len(trie), vocabulary.longest))
 
 
 def _strings(arena: Arena, spelling: Literal["plain", "any"], longest: int) -> list[Term]:

@@ -105,12 +105,12 @@ class Openings:
             yield Opening(opening.lexeme, rest, opening.barred)
             if term.language.nullable:
                 yield Opening(None, rest)
-        elif isinstance(term, Repeat) and not self._is_closed(term):
+        elif isinstance(term, Repeat) and not self.is_closed(term):
             again = self._arena.repeat(term.body, max(term.low - 1, 0), None if term.high is None else term.high - 1)
             yield Opening(None, (*self.parts(term.body), *self.parts(again)))
-        elif isinstance(term, Seq) or not self._is_closed(term):
+        elif isinstance(term, Seq) or not self.is_closed(term):
             part, tail = self.first(term)
-            if self._is_closed(part) and self._is_one(part) and (not part.nullable or tail is self._arena.epsilon):
+            if self.is_closed(part) and self._is_one(part) and (not part.nullable or tail is self._arena.epsilon):
                 opening = self._regular(part)
                 yield Opening(opening.lexeme, self.parts(tail), opening.barred)
             else:
@@ -147,13 +147,13 @@ class Openings:
         return Opening(term)
 
     def _split(self, term: Seq) -> tuple[Term, Term]:
-        if not self._is_closed(term.head) or not self._is_one(term.head):
+        if not self.is_closed(term.head) or not self._is_one(term.head):
             return term.head, term.tail
         return self._first_lexeme(term)
 
     def _is_one(self, term: Term) -> bool:
         """Whether a regular term is not taken apart."""
-        return not isinstance(term, Alt) or (self._is_closed(term) and self.is_wide(term))
+        return not isinstance(term, Alt) or (self.is_closed(term) and self.is_wide(term))
 
     def _first_lexeme(self, term: Seq) -> tuple[Term, Term]:
         """Fixed texts in one piece; what is wide up to the first part that is not."""
@@ -166,13 +166,13 @@ class Openings:
             return self._arena.literal(data), rest
         while self.is_wide(parts[-1]) or (parts[-1].nullable and len(parts) > 1):
             following = _head(rest)
-            if rest is self._arena.epsilon or not self._is_closed(following):
+            if rest is self._arena.epsilon or not self.is_closed(following):
                 break
             parts.append(following)
             rest = rest.tail if isinstance(rest, Seq) else self._arena.epsilon
         return self._arena.concat(parts), rest
 
-    def _is_closed(self, term: Term) -> bool:
+    def is_closed(self, term: Term) -> bool:
         """Whether a term is regular: made of bytes alone, without rules."""
         known = self._closed.get(term.id)
         if known is None:
@@ -182,14 +182,14 @@ class Openings:
     def _all_closed(self, term: Term) -> bool:
         if isinstance(term, Seq):
             while isinstance(term, Seq):
-                if not self._is_closed(term.head):
+                if not self.is_closed(term.head):
                     return False
                 term = term.tail
-            return self._is_closed(term)
+            return self.is_closed(term)
         if isinstance(term, (Alt, And)):
-            return all(self._is_closed(member) for member in term.members)
+            return all(self.is_closed(member) for member in term.members)
         if isinstance(term, (Repeat, Not)):
-            return self._is_closed(term.body)
+            return self.is_closed(term.body)
         return isinstance(term, (Bytes, Literal, Words, Epsilon, Empty))
 
     def is_wide(self, term: Term) -> bool:

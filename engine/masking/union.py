@@ -4,9 +4,13 @@ is behind it walks on.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 import numpy as np
 
 from engine.automaton.automaton import DEAD, Automaton
+from engine.automaton.derivative import first_bytes
 from engine.automaton.terms import Literal, Term
 from engine.masking.cells import MOST_CELLS, Cells
 from engine.masking.growing import Growing
@@ -17,6 +21,7 @@ from engine.masking.scratch import Scratch
 from engine.masking.splits import Splits
 from engine.masking.token_mask import Bits
 from engine.masking.walk import DOUBTFUL, END, FIXED, NO_CELLS, NO_ROOM, NOTHING, UNOPENED, WANTED, Ints, walk
+from engine.masking.ways_on import ANY, folded
 from engine.vocabulary import Vocabulary
 
 MOST_MET = 1 << 14
@@ -45,12 +50,13 @@ class Union:
         self._cells = Cells()
         self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
         self._parts = Growing((4,), np.int32)
+        self._ways = Growing((), np.uint64)
         self._choices = Growing((), np.int32)
         self._rows = Growing((8,), np.int32)
         self._rests = Growing((), np.int32)
         self._barred = Growing((2,), np.int32)
         self._texts = Growing((), np.uint8)
-        self._pool = first.pool
+        self._ways_on, self._pool = first.ways_on, first.pool
         scratch = self._pool.take()
         # Compiled now if at all, not while a budget's clock runs.
         self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))
@@ -90,7 +96,7 @@ class Union:
         doubtful: list[int] = []
         scratch.stack[0] = (0, -1, 0, cell, 0)
         top = 0 if cell == END else 1
-        self._prepare(scratch.stack[:top])
+        self._open_at_root(cell)
         while top:
             top, doubts, fits = self._walk(scratch, top, bits)
             if fits == NO_CELLS:
@@ -111,6 +117,7 @@ class Union:
             trie.byte,
             trie.depth,
             trie.skip,
+            self._ways_on,
             trie.token_start,
             trie.token_ids,
             lexemes.known_rows,
@@ -126,6 +133,7 @@ class Union:
             splits.start.array,
             splits.nodes.array,
             self._parts.array,
+            self._ways.array,
             self._choices.array,
             self._rows.array,
             self._rests.array,
@@ -177,19 +185,48 @@ class Union:
         if number is None:
             row = UNOPENED, 0, part.nullable, self._spellable.alive(part)
             number, _ = self._parts.extend([row])
+            self._ways.extend([folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY])
             self._numbers[part.id] = number
             self._terms.append(part)
         return number
 
+    def _open_at_root(self, cell: int) -> None:
+        """Open what is read at the root whatever the vocabulary, so that no walk ends for want of it."""
+        while cell != END:
+            part, cell, _ = self._cells.rows[cell].tolist()
+            self._open(part)
+            if not self._terms[part].nullable:
+                break
+
     def _open(self, number: int) -> None:
-        if self._parts.array[number, 0] != UNOPENED:
-            return
-        openings = self._openings.of(self._terms[number])
-        if openings is None:
-            self._parts.array[number, :2] = DOUBTFUL, 0
-            return
-        rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
-        self._parts.array[number, :2] = self._choices.extend(rows)
+        """Find with what a part begins; of the parts behind too where nothing stands before them, for they are read in
+        the same places."""
+        pending, opened = [number], []
+        while pending:
+            number = pending.pop()
+            if self._parts.array[number, 0] != UNOPENED:
+                continue
+            openings = self._openings.of(self._terms[number])
+            if openings is None:
+                self._parts.array[number, :2] = DOUBTFUL, 0
+                continue
+            rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
+            self._parts.array[number, :2] = self._choices.extend(rows)
+            opened.append((number, openings))
+            for opening in openings:
+                if opening.lexeme is None:
+                    pending += [self._number(part) for part in _at_once(opening.rest)]
+        for number, openings in reversed(opened):
+            self._ways.array[number] = reduce(or_, map(self._ways_into, openings), 0)
+
+    def _ways_into(self, opening: Opening) -> int:
+        """The bytes with which the texts of an opening begin (see `folded`)."""
+        found = 0
+        if opening.lexeme is not None:
+            found = folded(first_bytes(self._arena, opening.lexeme))
+            if not opening.lexeme.nullable:
+                return found
+        return reduce(or_, (int(self._ways.array[self._number(part)]) for part in _at_once(opening.rest)), found)
 
     def _split(self, number: int) -> None:
         """Make the splits of the lexemes with which a part begins."""
@@ -226,3 +263,9 @@ class Union:
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
+
+
+def _at_once(parts: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The parts before which nothing need be read."""
+    needed = next((place for place, part in enumerate(parts) if not part.nullable), len(parts))
+    return parts[: needed + 1]

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from engine.automaton.automaton import DEAD
 from engine.masking.openings import MOST_BARRED
 from engine.masking.token_mask import Bits
+from engine.masking.ways_on import Ways
 
 Ints = NDArray[np.int32]
 
@@ -43,6 +44,7 @@ def walk(
     byte: NDArray[np.uint8],
     depth: Ints,
     skip: Ints,
+    ways_on: Ways,
     token_start: Ints,
     token_ids: Ints,
     known_rows: Ints,
@@ -58,6 +60,7 @@ def walk(
     split_start: Ints,
     split_nodes: Ints,
     parts: Ints,
+    ways: Ways,
     choices: Ints,
     openings: Ints,
     rests: Ints,
@@ -79,11 +82,13 @@ def walk(
     Items (int32, five columns) are of two kinds. (node, -1, 0, cell, 0): what a cell holds is read in the node's
     subtree (WANTED instead of -1: a split is to be made before). (node, state, end, cell, sure): a lexeme's state is
     read from a node up to the end of its parent's subtree, and the cell behind the lexeme. What lacks a row or openings
-    goes to `later`; the caller fills them and calls again with these items.
+    goes to `later`; the caller fills them and calls again with these items. What may begin with none of the bytes that
+    lead on from a node is not read there.
 
     `cells`, `index`, `cell_count`: see `cons`; cells that are met are added.
     `parts`: int32 (n, 4): first and last of its openings in `choices`, (UNOPENED, 0) if not known, (DOUBTFUL, 0) where
-    they depend on what was captured; whether the part may be empty, whether an end of it can be spelled. `choices`:
+    they depend on what was captured; whether the part may be empty, whether an end of it can be spelled. `ways`: the
+    bytes that it may begin with, `ways_on`: those that lead on from a node (engine/masking/ways_on.py). `choices`:
     int32, rows of `openings`.
     `openings`: int32 (n, 8), rows (state, FIXED or NOTHING, first and last byte in `texts`, first and last part in
     `rests`, whether an end of these can be spelled, first and last barred text). `barred`: int32 (n, 2), in `texts`.
@@ -105,6 +110,8 @@ def walk(
         node, resumed, end, cell, sure = stack[top]
         first, last, after, is_wanting = 0, 1, END, False
         if resumed < 0:
+            if not ways_on[node] & _ways(cell, cells, parts, ways):
+                continue
             part, after = cells[cell, 0], cells[cell, 1]
             first, last = parts[part, 0], parts[part, 1]
             if first == UNOPENED:
@@ -123,6 +130,7 @@ def walk(
             closed_count = 0
             if resumed >= 0:
                 state, start, behind = resumed, node, cell
+                following = _ways(cell, cells, parts, ways)
             else:
                 opening = choices[choice]
                 state, rest, rest_end = openings[opening, 0], openings[opening, 3], openings[opening, 4]
@@ -136,11 +144,12 @@ def walk(
                             break
                         if sure:
                             allow(at, token_start, token_ids, bits)
-                    if at >= 0 and skip[at] > at + 1:
+                    if at >= 0 and ways_on[at]:
                         behind, cell_count = cons(rests, rest, rest_end, after, parts, cells, index, cell_count)
                         top, met = _push(stack, top, visited, met, at, behind)
                     continue
                 behind, cell_count = cons(rests, rest, rest_end, after, parts, cells, index, cell_count)
+                following = _ways(behind, cells, parts, ways)
                 if state == NOTHING:
                     top, met = _push(stack, top, visited, met, node, behind)
                     continue
@@ -166,7 +175,7 @@ def walk(
                             _join(bits, of[row], closed[:closed_count], token_start, token_ids)
                         for number in range(starts[row], starts[row + 1]):
                             at = nodes[number]
-                            if not _is_among(at, closed, closed_count):
+                            if ways_on[at] & following and not _is_among(at, closed, closed_count):
                                 top, met = _push(stack, top, visited, met, at, behind)
                         continue
             at = start
@@ -187,7 +196,7 @@ def walk(
                     kind = known_kinds[target] if target < shared else kinds[target - shared]
                     if sure and kind & SPELLED:
                         allow(at, token_start, token_ids, bits)
-                    if kind & ACCEPTING and skip[at] > at + 1:
+                    if kind & ACCEPTING and ways_on[at] & following:
                         top, met = _push(stack, top, visited, met, at, behind)
                     at += 1
                 elif target == DEAD:
@@ -234,6 +243,18 @@ def cons(
             count += 1
         after = found
     return after, count
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def _ways(cell: int, cells: Ints, parts: Ints, ways: Ways) -> np.uint64:
+    """The bytes that what a cell holds may begin with."""
+    found = np.uint64(0)
+    while cell != END:
+        found |= ways[cells[cell, 0]]
+        if not parts[cells[cell, 0], 2]:
+            break
+        cell = cells[cell, 1]
+    return found
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
