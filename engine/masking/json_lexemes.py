@@ -53,9 +53,11 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
     one_byte = sorted(vocabulary.one_byte, key=PLEASANT.index)
     lexemes = Lexemes(arena, Liveness(arena), Liveness(arena, one_byte))
     form = arena.mask_form(vocabulary.longest)
+    spaces = []
     for whitespace in ("spaced", "any"):
         layout = Layout.of(arena, Options(whitespace=whitespace))
-        lexemes.close(arena.to_form(layout.after_comma, form))
+        spaces.append(arena.to_form(layout.after_comma, form))
+        lexemes.close(spaces[-1])
     strings = [string for spelling in ("plain", "any") for string in _strings(arena, spelling, vocabulary.longest)]
     for string in strings:
         lexemes.close(string)
@@ -63,7 +65,7 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
     states = [lexemes.number(string) for string in strings]
     endless = frozenset(states[:: len(states) // 2])
     splits = Splits(vocabulary)
-    for state in states:
+    for state in (*states, *map(lexemes.number, spaces)):
         splits.add(lexemes, state)
     trie = vocabulary.trie
     return Prepared(lexemes, splits, endless, ways_on(trie), Pool(len(trie), vocabulary.longest))
