@@ -165,7 +165,8 @@ class Arena:
 
     def seq(self, head: Term, tail: Term) -> Term:
         """`head`, then `tail`."""
-        if known := self._table.get((Seq, head, tail)) or self._base.get((Seq, head, tail)):
+        key = (Seq, head, tail)
+        if known := self._table.get(key) or self._base.get(key):
             return known
         if head is self.empty or tail is self.empty:
             return self.empty
@@ -193,7 +194,7 @@ class Arena:
                 most = None if high is None or high_again is None else high + high_again
                 rest = tail.tail if isinstance(tail, Seq) else self.epsilon
                 return self.seq(self.repeat(body, low + low_again, most), rest)
-        term = self._new((Seq, head, tail), Seq, head.nullable and tail.nullable)
+        term = self._new(key, Seq, head.nullable and tail.nullable)
         term.head, term.tail = head, tail
         return term
 
@@ -365,7 +366,9 @@ class Arena:
 
     def mask_form(self, longest: int) -> Form:
         """The form in which two terms are equal if no token of at most `longest` bytes tells them apart."""
-        return self._mask_forms.setdefault(longest, Form(tags=False, text=UNKNOWN, longest=longest))
+        if longest not in self._mask_forms:
+            self._mask_forms[longest] = Form(tags=False, text=UNKNOWN, longest=longest)
+        return self._mask_forms[longest]
 
     def distance_form(self, longest: int) -> Form:
         """The mask's form as long as it keeps what counters still need, else one that does."""

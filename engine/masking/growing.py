@@ -25,3 +25,11 @@ class Growing:
         if self.count > start:
             self.array[start : self.count] = rows
         return start, self.count
+
+    def append(self, row: Any) -> int:
+        """Add a row, and give its number."""
+        if self.count == len(self.array):
+            self.array = np.concatenate([self.array, np.empty_like(self.array)])
+        self.array[self.count] = row
+        self.count += 1
+        return self.count - 1

@@ -54,6 +54,7 @@ class Union:
         self._choices = Growing((), np.int32)
         self._rows = Growing((8,), np.int32)
         self._rests = Growing((), np.int32)
+        self._first = np.empty(1, dtype=np.int32)
         self._barred = Growing((2,), np.int32)
         self._texts = Growing((), np.uint8)
         self._ways_on, self._pool = first.ways_on, first.pool
@@ -174,18 +175,16 @@ class Union:
             passed.append((term.id, part))
             term = after
         for whole, part in reversed(passed):
-            cell = self._cell_of[whole] = self._cells.add(self._numbered((part,)), cell, self._parts.array)
+            self._first[0] = self._number(part)
+            cell = self._cell_of[whole] = self._cells.add(self._first, cell, self._parts.array)
         return cell
-
-    def _numbered(self, parts: tuple[Term, ...]) -> Ints:
-        return np.array([self._number(part) for part in parts], dtype=np.int32)
 
     def _number(self, part: Term) -> int:
         number = self._numbers.get(part.id)
         if number is None:
             row = UNOPENED, 0, part.nullable, self._spellable.alive(part)
-            number, _ = self._parts.extend([row])
-            self._ways.extend([folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY])
+            number = self._parts.append(row)
+            self._ways.append(folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY)
             self._numbers[part.id] = number
             self._terms.append(part)
         return number
@@ -257,9 +256,9 @@ class Union:
                 return DEAD
             if self._openings.is_wide(lexeme) and len(self._splits) < MOST_SPLITS:
                 self._lexemes.split(state)
-            barred = self._barred.extend([self._text(word) for word in opening.barred])
-        rest = self._rests.extend(self._numbered(opening.rest))
-        return self._rows.extend([(state, *text, *rest, is_sure, *barred)])[0]
+            barred = self._barred.extend([self._text(word) for word in opening.barred]) if opening.barred else (0, 0)
+        rest = self._rests.extend([self._number(part) for part in opening.rest])
+        return self._rows.append((state, *text, *rest, is_sure, *barred))
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
