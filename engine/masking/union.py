@@ -200,7 +200,8 @@ class Union:
     def _open(self, number: int) -> None:
         """Find with what a part begins; of the parts behind too where nothing stands before them, for they are read in
         the same places."""
-        pending, opened = [number], []
+        pending = [number]
+        opened: list[tuple[int, list[tuple[int, Opening]]]] = []
         while pending:
             number = pending.pop()
             if self._parts.array[number, 0] != UNOPENED:
@@ -209,14 +210,14 @@ class Union:
             if openings is None:
                 self._parts.array[number, :2] = DOUBTFUL, 0
                 continue
-            rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
-            self._parts.array[number, :2] = self._choices.extend(rows)
-            opened.append((number, openings))
-            for opening in openings:
+            rows = [(row, opening) for opening in openings if (row := self._row(opening)) != DEAD]
+            self._parts.array[number, :2] = self._choices.extend([row for row, _ in rows])
+            opened.append((number, rows))
+            for _, opening in rows:
                 if opening.lexeme is None:
                     pending += [self._number(part) for part in _at_once(opening.rest)]
-        for number, openings in reversed(opened):
-            self._ways.array[number] = reduce(or_, map(self._ways_into, openings), 0)
+        for number, rows in reversed(opened):
+            self._ways.array[number] = reduce(or_, [self._ways_into(opening) for _, opening in rows], 0)
 
     def _ways_into(self, opening: Opening) -> int:
         """The bytes with which the texts of an opening begin (see `folded`)."""
