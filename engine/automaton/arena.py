@@ -300,7 +300,7 @@ class Arena:
             return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
         if isinstance(body, Alt) and body.id >= self._given:  # what is given has no owners inside: it is one piece
             return self.alt(self.tag(origin, member, label) for member in body.members)
-        key = (Tag, origin, label, body)
+        key = (Tag, origin.pointer, origin.keyword, label, body)  # tuples of texts are hashed sooner than dataclasses
         if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Tag, body.nullable)

@@ -139,7 +139,7 @@ def walk(
                 if state == FIXED:
                     at = node
                     for letter in range(openings[opening, 1], openings[opening, 2]):
-                        at = _child(at, texts[letter], byte, skip)
+                        at = _child(at, texts[letter], byte, skip, ways_on)
                         if at < 0:
                             break
                         if sure:
@@ -156,7 +156,7 @@ def walk(
                 for word in range(openings[opening, 6], openings[opening, 7]):
                     at = node
                     for letter in range(barred[word, 0], barred[word, 1]):
-                        at = _child(at, texts[letter], byte, skip)
+                        at = _child(at, texts[letter], byte, skip, ways_on)
                         if at < 0:
                             break
                     if at >= 0:
@@ -275,8 +275,10 @@ def _spot(part: int, after: int, cells: Ints, index: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _child(node: int, wanted: int, byte: NDArray[np.uint8], skip: Ints) -> int:
+def _child(node: int, wanted: int, byte: NDArray[np.uint8], skip: Ints, ways_on: Ways) -> int:
     """The child of a node that a byte leads to, -1 if none."""
+    if not ways_on[node] >> np.uint64(wanted & 63) & np.uint64(1):
+        return -1
     at, end = node + 1, skip[node]
     while at < end and byte[at] < wanted:
         at = skip[at]
