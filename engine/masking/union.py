@@ -107,7 +107,8 @@ class Union:
                 return None
             if doubts:
                 doubtful += scratch.doubtful[:doubts].tolist()
-            self._prepare(scratch.later[:top])
+            if top:
+                self._prepare(scratch.later[:top])
             scratch.stack, scratch.later = scratch.later, scratch.stack
         return bits, tuple(sorted(set(doubtful)))
 
