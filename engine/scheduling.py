@@ -7,7 +7,7 @@ clock anyway; once it has taken longer than `LIGHT` it comes here at every few o
    says who they are: what the process used and this thread did not is theirs. Where there are none it never rests.
 
 Rests and waits are not charged to a budget, which counts the time of its own thread: what fits a budget alone fits it
-in a crowd. A budget of s seconds ends within s * (1 + REST) seconds of wall time, times the number that take turns.
+in a crowd. A budget of s seconds is used up after s * (1 + REST) seconds of its turns, however many others there are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from time import monotonic, process_time, sleep, thread_time
 
 LIGHT = 0.05  # seconds of its thread's time that work may take before it is heavy
 QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
-REST = 2.0  # seconds of rest for each that it worked while others did
+REST = 4.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
 POLL = 0.002  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
