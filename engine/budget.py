@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Budget:
     """Upper bounds for compiling and running one constraint.
 
-    states: automaton states kept at once; terms: hash-consed terms; seconds: processor time of the thread, for compiling
-    and for each mask (what others take meanwhile, and what is given way to them, is not counted); depth: nesting of the
+    states: automaton states kept at once; terms: hash-consed terms; seconds: of its thread's processor time, for
+    compiling and for each mask (what others take meanwhile, or are given way to, is not counted); depth: nesting of the
     source; source_bytes: length of the source as UTF-8.
     """
 
