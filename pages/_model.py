@@ -41,6 +41,7 @@ class Loading:
             model = load_model(progress=self.note)
             self.note("Getting ready for masks", 1.0)
             prepared(model.vocabulary)  # now, or the first visitor's first mask waits for it
+            model.canonical.encode(b"")  # it copies the tokenizer, which holds everybody up
             self.model = model
         except ModelError as error:
             self.problem = str(error)
