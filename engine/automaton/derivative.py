@@ -89,9 +89,15 @@ def openings(arena: Arena, term: Alt, among: int) -> list[Term]:
 
 def first_bytes(arena: Arena, term: Term) -> int:
     """The bytes that a text of the term may begin with, perhaps more. Makes no term that a derivative would not."""
+    passed = []  # of a sequence, which may have thousands of optional parts
+    while isinstance(term, Seq) and term.head.nullable and term.id not in arena.first_bytes:
+        passed.append((term.id, first_bytes(arena, term.head)))
+        term = term.tail
     known = arena.first_bytes.get(term.id)
     if known is None:
         known = arena.first_bytes[term.id] = _first_bytes(arena, term)
+    for whole, first in reversed(passed):
+        known = arena.first_bytes[whole] = known | first
     return known
 
 
@@ -108,7 +114,7 @@ def _first_bytes(arena: Arena, term: Term) -> int:
     if isinstance(term, Bytes):
         return term.members
     if isinstance(term, Seq):
-        return first_bytes(arena, term.head) | first_bytes(arena, term.tail)
+        return first_bytes(arena, term)
     if isinstance(term, Alt):
         return reduce(or_, [first_bytes(arena, member) for member in term.members])
     if isinstance(term, And):

@@ -184,8 +184,9 @@ class Union:
         number = self._numbers.get(part.id)
         if number is None:
             row = UNOPENED, 0, part.nullable, self._spellable.alive(part)
-            number = self._parts.append(row)
-            self._ways.append(folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY)
+            ways = folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY
+            number = self._parts.append(row)  # only now: a budget may end any of the work before
+            self._ways.append(ways)
             self._numbers[part.id] = number
             self._terms.append(part)
         return number

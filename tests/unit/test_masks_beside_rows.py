@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from engine import compile_choices, compile_gbnf, compile_json_schema, compile_regex
+from engine.automaton.arena import Arena
 from engine.automaton.terms import Term
 from engine.constraint import Constraint
 from engine.errors import BudgetError
@@ -187,6 +188,35 @@ def test_what_a_budget_broke_off_is_taken_up_again(case: str, monkeypatch: pytes
 
         with monkeypatch.context() as patched, suppress(BudgetError):
             patched.setattr(Openings, "of", broken_off)
+            masker.mask(masker.constraint.start)
+        assert_equal_ways(masker, masker.constraint.start, other, other.start)
+
+
+def test_a_thousand_optional_parts() -> None:
+    words = [one + two for one in "abcdefgh" for two in "ijklmnop"]
+    optional = " ".join(f'"{word}"?' for word in words * 16)
+    constraint = compile_gbnf(f'root ::= x {optional}\nx ::= "z" x | "q"?\n')
+    tokens = [b"<end>", *(bytes([byte]) for byte in range(256)), b"ai", b"zz", b"ia", b"zq"]
+    vocabulary = Vocabulary.from_tokens(tokens, end_ids=[0])
+    mask = Masker(constraint, vocabulary).mask(constraint.start)
+    allowed = {vocabulary.tokens[token_id] for token_id in mask.ids().tolist()}
+    assert allowed == {b"", *(bytes([letter]) for letter in b"abcdefghqz"), b"ai", b"zz", b"zq"}
+
+
+@pytest.mark.parametrize("case", CONSTRAINTS)
+def test_what_ends_within_a_part_leaves_nothing_half_done(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = union.first_bytes
+    for most in range(4):
+        masker, other = Masker(CONSTRAINTS[case](), VOCABULARY), CONSTRAINTS[case]()
+        left = iter(range(most))
+
+        def broken_off(arena: Arena, term: Term, left: Iterator[int] = left) -> int:
+            if next(left, None) is None:
+                raise BudgetError("The text is nested too deeply.")
+            return whole(arena, term)
+
+        with monkeypatch.context() as patched, suppress(BudgetError):
+            patched.setattr(union, "first_bytes", broken_off)
             masker.mask(masker.constraint.start)
         assert_equal_ways(masker, masker.constraint.start, other, other.start)
 
