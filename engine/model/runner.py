@@ -180,6 +180,8 @@ class Runner:
         except Exception as error:  # the network's; whoever asked gets it
             for job in served:
                 job.problem = error
+                for reading in job.readings:  # pages for what was not read hold nothing, and nobody counts them
+                    self._network.pool.crop(reading.cache, reading.cache.held)
         over = [job for job in jobs if job.withdrawn or job.problem or not job.left]
         with self._changed:
             self._jobs = [job for job in self._jobs if job not in over]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engine.model.errors import Busy, Cancelled
-from engine.model.kv_pool import PAGE, Cache, Pool
+from engine.model.kv_pool import PAGE, Cache, Pool, common
 from engine.model.runner import MOST_WAITING, Part, Reading, Runner, Waiting, shares
 
 
@@ -224,3 +224,32 @@ def test_a_cache_that_is_gone_leaves_its_pages() -> None:
     assert pool.pages_free == 5
     del cache
     assert pool.pages_free == 8
+
+
+def test_a_pass_that_fails_leaves_no_pages_behind() -> None:
+    network = CountingNetwork(pages=8)
+    runner, reads = Runner(network), network.read
+    lender, cache = Cache(network.pool), Cache(network.pool)
+    read(runner, lender, [7] * PAGE)
+
+    def failing(parts: Sequence[Part]) -> list[np.ndarray]:
+        raise MemoryError
+
+    network.read = failing  # type: ignore[method-assign]
+    with pytest.raises(MemoryError):
+        read(runner, cache, [1] * 8)
+    assert (cache.length, cache.held, cache.pages) == (0, 0, [])
+    network.read = reads  # type: ignore[method-assign]
+    reading = Reading(cache, [7] * PAGE + [8], PAGE)
+    runner.read([reading])
+    assert reading.logits[0].tolist() == [[PAGE, 8]]
+    assert cache.pages[0] == lender.pages[0]  # and no page before it
+    assert network.pool.pages_free == 8 - 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [([], [1], 0), ([1, 2, 3], [1, 2, 4], 2), ([1, 2], [1, 2, 3], 2), ([2], [1], 0), ([5] * 9, [5] * 6 + [4, 5, 5], 6)],
+)
+def test_what_two_texts_have_in_common(one: list[int], other: list[int], expected: int) -> None:
+    assert common(one, other) == common(other, one) == expected
