@@ -26,7 +26,7 @@ class Maskscope:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
-        gc.set_threshold(100_000, 20, 100)  # as serve.py does
+        gc.set_threshold(10_000, 20, 100)  # as serve.py does
         self._kept: Once[str, Masker] = Once(KEPT, lambda masker: masker.held_bytes, KEPT_BYTES)
 
     def compile(self, schema: str) -> Masker:
