@@ -74,7 +74,7 @@ class _Graphviz:
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", str(_WORKER)],
+                [sys.executable, "-P", str(_WORKER), str(2 * SECONDS)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
