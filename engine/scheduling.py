@@ -2,7 +2,8 @@
 
 Python runs one thread at a time, and a server has one process for all its visitors. Work under a budget looks at its
 clock anyway; once it has taken longer than `LIGHT` it comes here at every few of these looks, and
- - waits while other work of its kind has the turn: one goes on at a time, a newcomer first, then in slices;
+ - waits while other work of its kind has the turn: one goes on at a time, a newcomer first, then in slices; but who
+   has waited for longer than `PATIENCE` goes before newcomers, which may never end;
  - rests in proportion to what it worked, as far as others worked meanwhile, so that they get the larger part. Nobody
    says who they are: what the process used and this thread did not is theirs. Where there are none it never rests.
 
@@ -20,6 +21,7 @@ LIGHT = 0.05  # seconds of its thread's time that work may take before it is hea
 QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
 REST = 4.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
+PATIENCE = 1.0  # seconds that work waits at most while newcomers go first
 POLL = 0.002  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
 
@@ -27,16 +29,18 @@ LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at som
 @dataclass(slots=True, eq=False)
 class _Piece:
     """A thread's heavy work. `heard`: when it came here last, or will again; `own`, `everyone`: the clocks of its
-    thread and of the process when it went on; `until`: its thread's clock at the end of its slice."""
+    thread and of the process when it went on; `until`: its thread's clock at the end of its slice; `since`: when it
+    began to wait for that slice."""
 
     heard: float = float("-inf")
     own: float = 0.0
     everyone: float = 0.0
     until: float = 0.0
+    since: float = 0.0
 
 
 class Turns:
-    """The heavy work under way; the first piece has the turn."""
+    """The heavy work under way; the first piece has the turn, unless one has waited for too long."""
 
     def __init__(self) -> None:
         self._pieces: list[_Piece] = []
@@ -61,14 +65,14 @@ class Turns:
         with self._lock:
             piece.heard = now
             self._pieces = [other for other in self._pieces if now - other.heard <= LEASE]
-            if piece not in self._pieces:
-                self._pieces.insert(0, piece)
-                piece.until = own + SLICE
-            elif own >= piece.until:
-                self._pieces.remove(piece)
-                self._pieces.append(piece)
-                piece.until = own + SLICE
-            return self._pieces[0] is piece
+            is_new = piece not in self._pieces
+            if is_new or own >= piece.until:
+                if not is_new:
+                    self._pieces.remove(piece)
+                self._pieces.insert(0 if is_new else len(self._pieces), piece)
+                piece.until, piece.since = own + SLICE, now
+            longest = min(self._pieces, key=lambda other: other.since)
+            return (longest if now - longest.since > PATIENCE else self._pieces[0]) is piece
 
 
 give_way = Turns().give_way

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import pytest
 
@@ -14,7 +14,7 @@ from engine import clock as clock_module
 from engine import scheduling
 from engine.clock import Clock
 from engine.errors import BudgetError
-from engine.scheduling import LEASE, LIGHT, POLL, QUANTUM, REST, SLICE, Turns
+from engine.scheduling import LEASE, LIGHT, PATIENCE, POLL, QUANTUM, REST, SLICE, Turns
 
 TOGETHER = round(SLICE / QUANTUM)  # quanta of a slice
 
@@ -128,6 +128,21 @@ def test_a_newcomer_goes_first(heavy: list[Heavy]) -> None:
     assert newcomer.goes_on()
     assert not old.goes_on()
     assert newcomer.goes_on()
+
+
+def test_newcomers_without_end_starve_nobody(world: World, heavy: list[Heavy]) -> None:
+    old, *newcomers = heavy
+    assert old.goes_on()
+    went_on = [world.now]
+    for turn in range(70):
+        world.now += 0.6 * LEASE  # one that comes every other time is not heard of for longer than a lease: it is new
+        is_taken, is_old = newcomers[turn % 2].goes_on(), old.goes_on()
+        if is_old and not is_taken:
+            went_on.append(world.now)
+    waits = [after - before for before, after in pairwise(went_on) if after - before > LEASE]
+    assert len(waits) == 3
+    assert all(PATIENCE < wait < PATIENCE + 2 * LEASE for wait in waits)
+    assert len(went_on) >= 2 * TOGETHER  # a whole slice each time
 
 
 def test_who_is_not_heard_of_loses_the_turn(world: World, heavy: list[Heavy]) -> None:
