@@ -11,8 +11,8 @@ Until an app has said what its pages are, Streamlit takes every script in `pages
 server starts, so that its first visitor may come by a link to any page.
 
 What a component reports is read several times in each redraw, and each time Streamlit makes a class to present it: an
-eighth of a redraw. Here it is presented in one class made once. The theme, which each redraw's first message repeats,
-is looked up in the configuration once.
+eighth of a redraw. Here it is presented in one class made once. The theme is looked up once. Each message of each
+redraw asks for an option, and all would wait for each other at the configuration's lock: here it is read without one.
 """
 
 import gc
@@ -46,8 +46,14 @@ def presenter(events_id: str, *_: object) -> Any:
     return present
 
 
+def option(key: str) -> Any:
+    """The value of an option now."""
+    return config.get_config_options()[key].value
+
+
 components.make_bidi_component_presenter = presenter
 config.get_options_for_section = cache(config.get_options_for_section)
+config.get_option = option
 sys.setswitchinterval(0.0005)
 gc.set_threshold(10_000, 20, 100)
 PagesManager.uses_pages_directory = False

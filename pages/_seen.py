@@ -102,8 +102,10 @@ class Seen:
         """What the mask, the policy and the limit make of a token."""
         if not self.lawful(token_id):
             return "masked"
-        candidate = self.candidate(token_id)
-        return "narrowed" if candidate is not None and not candidate.allowed else "allowed"
+        known = self._recorded.get(token_id)
+        if known is not None or self.whole is None or self.vocabulary is None:
+            return "allowed" if known is None or known.allowed else "narrowed"
+        return "allowed" if self.whole.allowed[token_id] else "narrowed"
 
     def text(self, token_id: int) -> str:
         """How a token is shown."""
@@ -160,8 +162,9 @@ class Seen:
         return [other for other in why.nearest if other != token_id and self.verdict(other) == "allowed"]
 
     def _near(self, token_id: int) -> Near:
-        candidate = self.candidate(token_id)
-        return Near(token_id, self.text(token_id), candidate.raw if candidate else None)
+        known = self._recorded.get(token_id)
+        raw = known.raw if known is not None else None if self.whole is None else float(self.whole.raw[token_id])
+        return Near(token_id, self.text(token_id), raw)
 
 
 def narrowed_by(trace: Trace) -> str:

@@ -145,9 +145,7 @@ def bridging_steps(masker: Masker, aligned: Aligned, trace: Trace) -> frozenset[
     for index, step in enumerate(trace.steps):
         if state is None or step.end:
             break
-        alone = np.zeros(masker.vocabulary.size, dtype=np.bool_)
-        alone[step.token_id] = True
-        if not aligned.narrow(alone, Place(start, len(prefix), ids[:index], state, 1)).any():
+        if not aligned.stays(step.token_id, Place(start, len(prefix), ids[:index], state, 1)):
             found.add(index)
         state = masker.advance(state, step.token_id)
     return frozenset(found)

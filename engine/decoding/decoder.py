@@ -78,6 +78,7 @@ class Decoder:
         self._supports.check_limit(self._states[0], self._limit)
         self._at = 0
         self._finish: FinishReason | None = None
+        self._fresh: tuple[int, Distributions] | None = None
 
     @classmethod
     def resumed(
@@ -136,7 +137,13 @@ class Decoder:
         return self.masker.mask(self._states[index])
 
     def distributions_at(self, index: int) -> Distributions:
-        """The full distributions of a step computed before (or of the next), from the model again."""
+        """The full distributions of a step computed before (or of the next), from the model again.
+
+        Those of the step computed last are at hand, once: they are large, and whoever wants them keeps them.
+        """
+        fresh, self._fresh = self._fresh, None
+        if fresh is not None and fresh[0] == index:
+            return fresh[1]
         tokens = [step.token_id for step in self._steps[:index]]
         return self._distributions(index, self._forward.logits(tokens)[0], self._supports.at(self._place(index)))
 
@@ -234,6 +241,7 @@ class Decoder:
         support = self._supports.at(self._place(index))
         masked = perf_counter()
         found = self._distributions(index, logits, support)
+        self._fresh = (index, found)
         kind, drawn = self._draw(index, found, jumped)
         if drawn.token_id >= len(logits):
             said = f"Step {index}: the model has {len(logits)} logits, none for token {drawn.token_id}."

@@ -72,6 +72,12 @@ class Aligned:
             position = self._position(place.start, place.owed, place.tokens)
             return allowed & (self._within(position) | self._ends)
 
+    def stays(self, token_id: int, place: Place) -> bool:
+        """What `narrow` says of one token."""
+        with self._automaton.lock:
+            position = self._position(place.start, place.owed, place.tokens)
+            return bool(self._ends[token_id] or self._within(position)[token_id])
+
     def _within(self, position: _Position) -> Bools:
         if position.owed:
             return self._lengths <= position.owed
