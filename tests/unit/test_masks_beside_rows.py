@@ -9,19 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from engine import compile_choices, compile_gbnf, compile_json_schema, compile_regex
-from engine.automaton.arena import Arena
-from engine.automaton.terms import Term
 from engine.constraint import Constraint
 from engine.errors import BudgetError
 from engine.grammar.free_text import after_delimiter
 from engine.masking import Masker, union
-from engine.masking.openings import Opening, Openings
+from engine.masking.openings import Openings
 from engine.masking.targets import TargetWalk
 from engine.vocabulary import Vocabulary
 from tests.unit.test_mask_properties import TOKENS, VOCABULARY
@@ -174,20 +173,23 @@ def test_many_rules_over_many_classes_go_by_rows(monkeypatch: pytest.MonkeyPatch
     assert len(crowded.automaton) > len(by_union.automaton)  # rows have made states
 
 
+@pytest.mark.parametrize(("owner", "name"), [(Openings, "of"), (union, "first_bytes")])
 @pytest.mark.parametrize("case", CONSTRAINTS)
-def test_what_a_budget_broke_off_is_taken_up_again(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Openings.of
+def test_what_a_budget_broke_off_is_taken_up_again(
+    case: str, owner: object, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = getattr(owner, name)
     for most in range(4):
         masker, other = Masker(CONSTRAINTS[case](), VOCABULARY), CONSTRAINTS[case]()
         left = iter(range(most))
 
-        def broken_off(self: Openings, part: Term, left: Iterator[int] = left) -> tuple[Opening, ...] | None:
+        def broken_off(*given: Any, left: Iterator[int] = left) -> Any:
             if next(left, None) is None:
                 raise BudgetError("No time left.")
-            return whole(self, part)
+            return whole(*given)
 
         with monkeypatch.context() as patched, suppress(BudgetError):
-            patched.setattr(Openings, "of", broken_off)
+            patched.setattr(owner, name, broken_off)
             masker.mask(masker.constraint.start)
         assert_equal_ways(masker, masker.constraint.start, other, other.start)
 
@@ -201,24 +203,6 @@ def test_a_thousand_optional_parts() -> None:
     mask = Masker(constraint, vocabulary).mask(constraint.start)
     allowed = {vocabulary.tokens[token_id] for token_id in mask.ids().tolist()}
     assert allowed == {b"", *(bytes([letter]) for letter in b"abcdefghqz"), b"ai", b"zz", b"zq"}
-
-
-@pytest.mark.parametrize("case", CONSTRAINTS)
-def test_what_ends_within_a_part_leaves_nothing_half_done(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = union.first_bytes
-    for most in range(4):
-        masker, other = Masker(CONSTRAINTS[case](), VOCABULARY), CONSTRAINTS[case]()
-        left = iter(range(most))
-
-        def broken_off(arena: Arena, term: Term, left: Iterator[int] = left) -> int:
-            if next(left, None) is None:
-                raise BudgetError("The text is nested too deeply.")
-            return whole(arena, term)
-
-        with monkeypatch.context() as patched, suppress(BudgetError):
-            patched.setattr(union, "first_bytes", broken_off)
-            masker.mask(masker.constraint.start)
-        assert_equal_ways(masker, masker.constraint.start, other, other.start)
 
 
 def mask_after(masker: Masker, text: bytes) -> list[int]:
