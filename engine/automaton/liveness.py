@@ -131,7 +131,20 @@ class Liveness:
             return self._spelt(term.data)
         if isinstance(term, Bytes):
             return bool(term.members & self.alphabet)
+        if isinstance(term, Capture):
+            return self.shows(term.language) and self.shows(self._after(term))
+        if isinstance(term, And):
+            return self._shows_endless(term)
         return isinstance(term, Repeat) and self.shows(term.body)
+
+    def _shows_endless(self, term: And) -> bool:
+        """Whether endlessly many texts are repetitions, of which only some words are left out."""
+        counted = [member for member in term.members if isinstance(member, Repeat)]
+        others = [member for member in term.members if not isinstance(member, Repeat)]
+        if len(counted) != 1 or counted[0].high is not None or counted[0].body.nullable:
+            return False
+        are_words = all(isinstance(other, Not) and isinstance(other.body, (Words, Literal)) for other in others)
+        return are_words and self.shows(counted[0].body)
 
     def _all_alive(self, term: Seq) -> bool:
         """Part by part from the end, so that what remains of the values around is decided once, however deep."""
