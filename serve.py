@@ -10,21 +10,35 @@ objects takes some 20 ms, and what was refused would stay in memory for hours.
 Until an app has said what its pages are, Streamlit takes every script in `pages/` for one. Here that is said before the
 server starts, so that its first visitor may come by a link to any page.
 
-What a component reports is read several times in each redraw, and each time Streamlit makes a class to present it: an
-eighth of a redraw. Here it is presented in one class made once. The theme is looked up once. Each message of each
-redraw asks for an option, and all would wait for each other at the configuration's lock: here it is read without one.
+A redraw is some fifty messages, and what each costs, thirty visitors pay thirty times a second:
+- What a component reports is read several times in each redraw, and each time Streamlit makes a class to present it: an
+  eighth of a redraw. Here it is presented in one class made once.
+- A component's data is written out once more for its identity, which its key alone decides: all of ours have one.
+- A message is known to the browser by a hash. It need only differ where the message does: Python's own costs less, and
+  keeps Python's lock.
+- Each message wakes the event loop, which takes Python's lock from the script that makes the next one. Here messages
+  wait for each other, a moment at most.
+- The theme is looked up once, and options are read without the configuration's lock, at which all would meet.
 """
 
 import gc
 import sys
+from collections import deque
 from functools import cache
 from typing import Any
 
 from streamlit import config
 from streamlit.components.v2.bidi_component import main as components
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.web.cli import main
+
+TOGETHER = 0.01
+"""Seconds that a message may wait for others of its script run."""
 
 
 class Reported(dict[str, Any]):
@@ -46,12 +60,44 @@ def presenter(events_id: str, *_: object) -> Any:
     return present
 
 
+def unnamed(self: object, **_: object) -> dict[str, Any]:
+    """What the identity of a component depends on, besides its key."""
+    return {}
+
+
+def name_by_hash(message: ForwardMsg) -> None:
+    """Give a message its hash. None is sent as a reference: `minCachedMessageSize` sees to it."""
+    if not message.hash:
+        message.hash = f"{hash(message.SerializeToString(deterministic=True)):x}"
+
+
+def on_event(session: AppSession, *event: Any, **details: Any) -> None:
+    """Like Streamlit's own, for many messages at once: called in a script's thread, acts in the event loop's."""
+    waiting = vars(session).setdefault("events_waiting", deque())
+    waiting.append((event, details))
+    if details["event"] is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+        session._call_soon_on_event_loop(lambda: tell(session, waiting))
+    elif len(waiting) == 1:
+        loop = session._event_loop
+        session._call_soon_on_event_loop(lambda: loop.call_later(TOGETHER, tell, session, waiting))
+
+
+def tell(session: AppSession, waiting: deque[tuple[Any, Any]]) -> None:
+    """Let a session know of the events that wait, in their order."""
+    while waiting:
+        event, details = waiting.popleft()
+        session._handle_scriptrunner_event_on_event_loop(*event, **details)
+
+
 def option(key: str) -> Any:
     """The value of an option now."""
     return config.get_config_options()[key].value
 
 
 components.make_bidi_component_presenter = presenter
+components.BidiComponentMixin._build_bidi_identity_kwargs = unnamed
+script_run_context.populate_hash_if_needed = name_by_hash
+AppSession._on_scriptrunner_event = on_event
 config.get_options_for_section = cache(config.get_options_for_section)
 config.get_option = option
 sys.setswitchinterval(0.0005)

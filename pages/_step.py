@@ -24,7 +24,7 @@ from engine.analysis.retokenised import (
     retokenised,
 )
 from engine.constraint import Constraint
-from engine.decoding.records import ConstraintSource, Step, Trace
+from engine.decoding.records import Candidate, ConstraintSource, Step, Trace
 from engine.decoding.sampler import Distributions
 from engine.errors import ConstraintError, Origin
 from engine.grammar.free_text import any_bytes
@@ -39,7 +39,7 @@ from pages._session import Masks, Visit, resumed, speaks
 from visualizations.distributions import distributions_table, masked_mass
 from visualizations.notice import notice
 from visualizations.tokenisation import freely, tokenisation
-from visualizations.walk import token_walk
+from visualizations.walk import Looked, token_walk
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
@@ -57,8 +57,14 @@ _whole_question: Once[str, Question] = Once(24)
 _question: Once[tuple[str, str], Question] = Once(256)
 """Any other about what a model has read."""
 
-_paid: Once[tuple[str, str], tuple[Paid, ...]] = Once(500)
-"""Who pays at a step, by what was read and the candidates that are known, "" for the whole distribution."""
+About = tuple[str, bool, int, tuple[Candidate, ...]]
+"""What was read, whether all of the distribution is at hand, and what is recorded of it: a file may say anything."""
+
+_paid: Once[About, tuple[Paid, ...]] = Once(500)
+"""Who pays at a step."""
+
+_looked: Once[tuple[About, int], Looked] = Once(500)
+"""Why a token may be taken at a step, or may not."""
 
 _cut: Once[tuple[str, str], Retokenised | None] = Once(64)
 _bridges: Once[str, frozenset[int]] = Once(64)
@@ -75,7 +81,7 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
     try:
         seen = _seen(visit, trace, step, model)
         token_id = selected(visit, seen)
-        looked = seen.look(token_id)
+        looked = _looked.get((_about(seen), token_id), partial(seen.look, token_id)) if model else seen.look(token_id)
         with st.container():
             notice(notes(trace, step), key="step_notes", kind="info")
         with st.container():
@@ -133,6 +139,12 @@ def read_so_far(trace: Trace, index: int) -> str:
     """
     ids = [i for i, _ in trace.prompt_tokens] + [-1] + [step.token_id for step in trace.steps[:index]]
     return hashlib.blake2b(f"{trace.run_id} {ids}".encode()).hexdigest()
+
+
+def _about(seen: Seen) -> About:
+    """What visitors may share of what a model says of a step."""
+    step = seen.step
+    return read_so_far(seen.trace, step.index), seen.whole is not None, step.token_id, step.candidates
 
 
 def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | None:
@@ -212,9 +224,7 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     paid: tuple[Paid, ...] = ()
     known = 1.0
     if seen.masker is not None and seen.state is not None and step.cost > 0:
-        known_of = "" if seen.whole is not None else repr([(c.token_id, c.raw, c.allowed) for c in step.candidates])
-        about = (read_so_far(trace, step.index), known_of)
-        paid = _paid.get(about, partial(who_pays, seen.masker, seen.state, *seen.masses))
+        paid = _paid.get(_about(seen), partial(who_pays, seen.masker, seen.state, *seen.masses))
         known = sum(part.mass for part in paid) / max(1e-12, 1.0 - step.z)
     names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
     found = entropies(step, trace.spec.sampler, seen.whole)

@@ -13,7 +13,7 @@ from engine.decoding.decoder import Decoder, never
 from engine.decoding.records import FinishReason, Step, Trace
 from engine.decoding.sampler import Distributions
 
-LOOK = 0.05  # seconds after which one who waits for another's pass asks whether to stop
+LOOK = 0.2  # seconds after which one who waits for another's pass asks whether to stop
 
 
 class SharedRun:

@@ -27,7 +27,6 @@ Floats = NDArray[np.float32]
 MOST_WAITING = 256
 """Questions that wait at the same time; further ones are refused."""
 
-_LOOK = 0.02  # seconds between two looks at whether a question is still wanted
 _IDLE = 10.0  # seconds without a question after which the thread ends; the next question starts another
 
 
@@ -54,8 +53,11 @@ class Network(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """What a caller does while a pass is done for it: `cancelled` is asked every now and then, `meanwhile` is called
-    once, in the caller's own thread."""
+    """What a caller does while a pass is done for it: `meanwhile` is called once, in the caller's own thread.
+
+    `cancelled` is asked before each pass, in the runner's thread: who waits sleeps, for in a room many wait, and each
+    who looked up now and then would take Python's lock from those at work.
+    """
 
     cancelled: Callable[[], bool] | None = None
     meanwhile: Callable[[], None] | None = None
@@ -99,6 +101,7 @@ class Reading:
 @dataclass(slots=True, eq=False)
 class _Job:
     readings: list[Reading]
+    cancelled: Callable[[], bool] | None
     thread: int = field(default_factory=threading.get_ident)
     over: threading.Event = field(default_factory=threading.Event)
     withdrawn: bool = False
@@ -107,6 +110,14 @@ class _Job:
     @property
     def left(self) -> int:
         return sum(reading.left for reading in self.readings)
+
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for it."""
+        try:
+            self.withdrawn = self.withdrawn or (self.cancelled is not None and self.cancelled())
+        except Exception as error:  # whoever asked gets it
+            self.problem = error
+        return not self.withdrawn and self.problem is None
 
 
 class Runner:
@@ -123,7 +134,7 @@ class Runner:
 
         Raises Busy if too many wait already, Cancelled, and what the network raises.
         """
-        job = _Job(readings)
+        job = _Job(readings, waiting.cancelled if waiting else None)
         if job.left:
             self._submit(job)
         else:
@@ -131,7 +142,7 @@ class Runner:
         try:
             if waiting and waiting.meanwhile:
                 waiting.meanwhile()
-            self._wait(job, waiting.cancelled if waiting else None)
+            job.over.wait()
         finally:
             job.withdrawn = True
             job.over.wait()  # until then the network may be writing into the caches
@@ -154,14 +165,6 @@ class Runner:
                 self._running = True
                 threading.Thread(target=self._serve, name="forward passes", daemon=True).start()
 
-    def _wait(self, job: _Job, cancelled: Callable[[], bool] | None) -> None:
-        if cancelled is None:
-            job.over.wait()
-            return
-        while not job.over.wait(_LOOK):
-            if cancelled():
-                job.withdrawn = True
-
     def _serve(self) -> None:
         while True:
             with self._changed:
@@ -174,7 +177,7 @@ class Runner:
         """One pass for the first of the jobs; those that are over leave."""
         with self._changed:
             jobs = list(self._jobs)
-        served = [job for job in jobs if not job.withdrawn][: self._network.pass_tokens]
+        served = [job for job in jobs if job.is_wanted()][: self._network.pass_tokens]
         try:
             self._pass(served)
         except Exception as error:  # the network's; whoever asked gets it

@@ -49,18 +49,32 @@ def exported(graph: DrawnGraph) -> str:
     drawing = graphviz.Digraph(
         graph_attr={"rankdir": "LR"}, node_attr={"shape": "circle"}, edge_attr={"fontname": "monospace"}
     )
-    for state in graph.states:
-        drawing.node(
-            str(state.id),
-            shape="doublecircle" if state.accepting else "circle",
-            style="bold,filled" if state.current else "filled" if state.on_path else "solid",
-            fillcolor="lightgrey" if state.current or state.on_path else "white",
-            tooltip=graphviz.escape(prose(state.label)),
-        )
-    for edge in graph.edges:
-        style = "bold" if edge.on_path else "dashed" if edge.allowed_now else "solid"
-        drawing.edge(str(edge.source), str(edge.target), label=graphviz.escape(prose(edge.label)), style=style)
+    drawing.body += [
+        _node(state.id, state.label, state.accepting, state.current, state.on_path) for state in graph.states
+    ]
+    drawing.body += [_edge(e.source, e.target, e.label, e.on_path, e.allowed_now) for e in graph.edges]
     return str(drawing.source)
+
+
+@lru_cache(maxsize=4096)  # from one step to the next a few marks change, and quoting takes longer than a look here
+def _node(number: int, label: str, accepting: bool, current: bool, on_path: bool) -> str:
+    one = graphviz.Digraph()
+    one.node(
+        str(number),
+        shape="doublecircle" if accepting else "circle",
+        style="bold,filled" if current else "filled" if on_path else "solid",
+        fillcolor="lightgrey" if current or on_path else "white",
+        tooltip=graphviz.escape(prose(label)),
+    )
+    return one.body[0]
+
+
+@lru_cache(maxsize=4096)
+def _edge(source: int, target: int, label: str, on_path: bool, allowed: bool) -> str:
+    one = graphviz.Digraph()
+    style = "bold" if on_path else "dashed" if allowed else "solid"
+    one.edge(str(source), str(target), label=graphviz.escape(prose(label)), style=style)
+    return one.body[0]
 
 
 def short(edge: DrawnEdge) -> str:
