@@ -86,8 +86,11 @@ class Branches:
         Raises `BudgetError` naming the subschema at which the number of branches passes `MOST_BRANCHES`.
         """
         if asked not in self._of:
-            branches = self._every(asked, (), "none")
-            self._of[asked] = without_implied(branches)
+            alone = asked[0] if len(asked) == 1 else None
+            if isinstance(alone, Subschema) and not isinstance(alone.value, bool) and STEPS.isdisjoint(alone.value):
+                self._of[asked] = branch_of(own_clauses(self.document, alone))
+            else:
+                self._of[asked] = without_implied(self._every(asked, (), "none"))
         return self._of[asked]
 
     def _every(self, asked: Iterable[Demand], above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
@@ -316,6 +319,9 @@ class Step:
 DEPENDENT = ("dependentSchemas", "dependentRequired", "dependencies")
 WALKED = frozenset(("$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "enum", "const", *DEPENDENT))
 """Keywords that are steps of their own; all others together are one."""
+
+STEPS = WALKED | {"unevaluatedProperties", "unevaluatedItems"}
+"""Without these a subschema is its own clauses and no more."""
 
 
 def _in_walk_order(schema: Subschema) -> list[str]:

@@ -32,7 +32,7 @@ def _lexicon(options: Options) -> Arena:
     text, numbers = JsonText(arena, options.spelling), NumberText(arena, options.spelling)
     for code in range(0x20, 0x7F):
         text.literal(chr(code))
-    numbers.number()
+    numbers.prepare()
     for name in CLASSES:
         for part in walk(parse_ecma(name)):
             if isinstance(part, Chars):

@@ -33,12 +33,17 @@ from engine.grammar.json_schema.clauses import (
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.source import escape
 
+_DECLARING = ("properties", "patternProperties", "additionalProperties")
+
 
 def own_clauses(document: Document, schema: Subschema) -> tuple[Clause, ...]:
     """The clauses of all keywords that speak about the value itself, without `enum` and `const`."""
+    if isinstance(schema.value, bool):
+        return ()
     clauses: list[Clause] = []
-    for reader in (_kinds, _string, _number, _members, _items):
-        clauses += reader(document, schema)
+    for keywords, read in _READERS:
+        if not keywords.isdisjoint(schema.value):
+            clauses += read(document, schema)
     return tuple(clauses)
 
 
@@ -83,8 +88,6 @@ def _array_constant(document: Document, origin: Origin, value: list[Any], pointe
 
 def _kinds(document: Document, schema: Subschema) -> list[Clause]:
     named = schema.get("type")
-    if named is None:
-        return []
     names = [named] if isinstance(named, str) else named
     kinds = frozenset(kind for name in names for kind in KINDS_OF_TYPE[name])
     return [Kinds(Origin(schema.pointer, "type"), kinds)]
@@ -125,7 +128,7 @@ def _number(document: Document, schema: Subschema) -> list[Clause]:
 
 def _members(document: Document, schema: Subschema) -> list[Clause]:
     clauses: list[Clause] = []
-    if any(schema.has(k) for k in ("properties", "patternProperties", "additionalProperties")):
+    if any(map(schema.has, _DECLARING)):
         named = tuple((n, _asks(document.child(schema, "properties", n))) for n in schema.get("properties", {}))
         patterns = tuple(
             (p, _asks(document.child(schema, "patternProperties", p))) for p in schema.get("patternProperties", {})
@@ -175,3 +178,13 @@ def _items(document: Document, schema: Subschema) -> list[Clause]:
 
 def _asks(schema: Subschema) -> Conjunction:
     return () if schema.value is True or schema.value == {} else (schema,)
+
+
+_READERS: tuple[tuple[frozenset[str], Callable[[Document, Subschema], list[Clause]]], ...] = (
+    (frozenset(("type",)), _kinds),
+    (frozenset(("minLength", "maxLength", "pattern", "format")), _string),
+    (frozenset(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")), _number),
+    (frozenset(("required", "propertyNames", "minProperties", "maxProperties", *_DECLARING)), _members),
+    (frozenset(("items", "additionalItems", "prefixItems", "minItems", "maxItems", "contains", "uniqueItems")), _items),
+)
+"""Who reads the keywords of each type."""

@@ -138,14 +138,23 @@ class NumberText:
         return self.term(NumberFacts())
 
     def term(self, facts: NumberFacts, origin: Origin | None = None, label: str = "") -> Term:
-        """The numbers that satisfy the facts, owned by `origin` (the term cannot be tagged afterwards).
+        """The numbers that satisfy the facts, owned by `origin` (a term with rules cannot be tagged afterwards).
 
         Empty if there are none. Raises `BudgetError` for a bound of more than `LONGEST_CONSTANT` digits.
         """
         owner = Owner(origin, label)
-        if (facts, owner) not in self._terms:
-            self._terms[facts, owner] = self._numbers(facts, owner)
-        return self._terms[facts, owner]
+        known = self._terms.get((facts, owner))
+        if known is None:
+            unowned = self.arena.recall((NumberText, self.spelling, facts))
+            known = self._numbers(facts, owner) if unowned is None else owner.of(self.arena, unowned)
+            self._terms[facts, owner] = known
+        return known
+
+    def prepare(self) -> None:
+        """Make the numbers that nearly every schema asks for, to be owned later: those that need no rule."""
+        self.arena.keep((NumberText, self.spelling, NumberFacts()), self.number())
+        if self.spelling == "plain":
+            self.arena.keep((NumberText, self.spelling, NumberFacts(integer=True)), self.integer())
 
     def count_up_to(self, facts: NumberFacts, limit: int) -> list[Decimal] | None:
         """All values that satisfy the facts, ascending, if there are at most `limit`; else None."""
