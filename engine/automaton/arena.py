@@ -66,7 +66,7 @@ class Arena:
         self.hides_counts = False
         self.hides_owed = False
         self.captures = False
-        self.formed: dict[tuple[int, int], Term] = {}
+        self._formed: dict[Form, dict[int, Term]] = {}
         self._among = 0
         self._latest_moves: dict[int, Moves] = {}
         self.first_bytes: dict[int, int] = {}
@@ -363,6 +363,13 @@ class Arena:
     def to_form(self, term: Term, form: Form) -> Term:
         """The same term with owners, captured texts and far counters kept or dropped (see forms.py)."""
         return forms.to_form(self, term, form)
+
+    def formed_in(self, form: Form) -> dict[int, Term]:
+        """What terms are in a form, by id, as far as they were asked for."""
+        known = self._formed.get(form)
+        if known is None:
+            known = self._formed[form] = {}
+        return known
 
     def mask_form(self, longest: int) -> Form:
         """The form in which two terms are equal if no token of at most `longest` bytes tells them apart."""

@@ -38,8 +38,7 @@ TIME_TO_BLAME = 0.5
 class Automaton:
     """Lazy deterministic automaton over bytes. Hold `lock` around every use from more than one thread.
 
-    `table[state, byte]` (int32) is the next state, DEAD, UNKNOWN or UNCERTAIN; it may be reallocated by any method that
-    makes states. `accepting[state]` (bool) says whether a text may end there.
+    `accepting[state]` (bool) says whether a text may end in a state.
     Methods raise `BudgetError` when the constraint's budget of states or terms is used up.
     """
 
@@ -47,7 +46,7 @@ class Automaton:
         self.lock = threading.RLock()
         self.arena = arena
         self.liveness = Liveness(arena)
-        self.table: npt.NDArray[np.int32] = np.full((FIRST_CAPACITY, 256), UNKNOWN, dtype=np.int32)
+        self._table: npt.NDArray[np.int32] = np.full((FIRST_CAPACITY, 256), UNKNOWN, dtype=np.int32)
         self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
         self._terms: list[Term] = []
         self._numbers: dict[Term, int] = {}
@@ -63,7 +62,17 @@ class Automaton:
     @property
     def held_bytes(self) -> int:
         """Memory of the terms and states made so far, roughly."""
-        return TERM_BYTES * len(self.arena) + self.table.nbytes
+        return TERM_BYTES * len(self.arena) + self._table.nbytes
+
+    @property
+    def table(self) -> npt.NDArray[np.int32]:
+        """`table[state, byte]` (int32) is the next state, DEAD, UNKNOWN or UNCERTAIN. It may be reallocated when states
+        were made: those of runs take no rows until somebody looks at them."""
+        missing = len(self._terms) - len(self._table)
+        if missing > 0:
+            more = np.full((max(missing, len(self._table)), 256), UNKNOWN, dtype=np.int32)
+            self._table = np.concatenate([self._table, more])
+        return self._table
 
     def term(self, state: int) -> Term:
         """What remains to be read in a state."""
@@ -91,13 +100,13 @@ class Automaton:
         return known
 
     def _read_all(self, state: int, data: bytes) -> int:
-        if len(data) > 1:
-            try:
-                with self.at_work(state):
-                    return self._number(after(self.arena, self._terms[state], data))
-            except BudgetError:
-                pass  # byte by byte it shows where, and so who is to blame
-        for byte in data:
+        try:
+            with self.at_work(state):
+                return self._number(after(self.arena, self._terms[state], data))
+        except BudgetError:
+            if len(data) == 1:
+                raise
+        for byte in data:  # so it shows where, and who is to blame
             state = self.step(state, byte)
             if state < 0:
                 break
@@ -140,7 +149,7 @@ class Automaton:
         """What remains in a state, equal for all states that no token of `longest` bytes tells apart."""
         term = self._terms[state]
         form = self.arena.mask_form(longest)
-        known = self.arena.formed.get((term.id, id(form)))
+        known = self.arena.formed_in(form).get(term.id)
         if known is None:
             with self.at_work(state):
                 known = self.arena.to_form(term, form)
@@ -245,10 +254,7 @@ class Automaton:
         number = len(self._terms)
         if number >= self.arena.budget.states:
             raise BudgetError(f"The constraint has visited more than {number:,} states. Make its bounds smaller.")
-        if number == len(self.table):
-            grown = np.full((2 * number, 256), UNKNOWN, dtype=np.int32)
-            grown[:number] = self.table
-            self.table = grown
+        if number == len(self.accepting):
             self.accepting = np.concatenate([self.accepting, np.zeros(number, dtype=np.bool_)])
         self._terms.append(term)
         self._numbers[term] = number

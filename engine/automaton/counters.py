@@ -12,13 +12,19 @@ if TYPE_CHECKING:
 
 def merged(arena: Arena, members: dict[int, Term]) -> dict[int, Term]:
     """x{1,3}y | x{2,5}y is x{1,5}y: keeps nested counters from multiplying."""
-    groups: dict[tuple[Any, ...], list[tuple[Term, Repeat]]] = {}
+    begun: list[tuple[Term, Term, Repeat]] = []
     for member in members.values():
-        head, tail = (member.head, member.tail) if isinstance(member, Seq) else (member, arena.epsilon)
-        owner = (head.origin, head.label) if isinstance(head, Tag) else None
+        head = member.head if isinstance(member, Seq) else member
         inner = head.body if isinstance(head, Tag) else head
         if isinstance(inner, Repeat):
-            groups.setdefault((inner.body, owner, tail), []).append((member, inner))
+            begun.append((member, head, inner))
+    if len(begun) < 2:
+        return members
+    groups: dict[tuple[Any, ...], list[tuple[Term, Repeat]]] = {}
+    for member, head, inner in begun:
+        owner = (head.origin, head.label) if isinstance(head, Tag) else None
+        tail = member.tail if isinstance(member, Seq) else arena.epsilon
+        groups.setdefault((inner.body, owner, tail), []).append((member, inner))
     kept = dict(members)
     for (body, owner, tail), group in groups.items():
         if len(group) == 1:

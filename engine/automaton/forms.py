@@ -43,14 +43,20 @@ def to_form(arena: Arena, term: Term, form: Form) -> Term:
     """The same term with owners, captured texts and far counters kept or dropped as the form says."""
     if form is EXACT:
         return term
-    spine: list[tuple[tuple[int, int], Term]] = []
-    while isinstance(term, Seq) and term.id not in arena.formless and (term.id, id(form)) not in arena.formed:
-        spine.append(((term.id, id(form)), _formed(arena, term.head, form)))
+    known, formless = arena.formed_in(form), arena.formless
+    result = term if term.id in formless else known.get(term.id)
+    if result is not None:
+        return result
+    if not isinstance(term, Seq):
+        result = known[term.id] = _make_form(arena, term, form)
+        return result
+    spine: list[tuple[int, Term]] = []
+    while isinstance(term, Seq) and term.id not in formless and term.id not in known:
+        spine.append((term.id, to_form(arena, term.head, form)))
         term = term.tail
-    result = _formed(arena, term, form)
-    for key, head in reversed(spine):
-        result = arena.seq(head, result)
-        arena.formed[key] = result
+    result = to_form(arena, term, form)
+    for whole, head in reversed(spine):
+        result = known[whole] = arena.seq(head, result)
     return result
 
 
@@ -72,22 +78,14 @@ def formless(terms: Iterable[Term]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _formed(arena: Arena, term: Term, form: Form) -> Term:
-    if term.id in arena.formless:
-        return term
-    key = (term.id, id(form))
-    result = arena.formed.get(key)
-    if result is None:
-        result = arena.formed[key] = _make_form(arena, term, form)
-    return result
-
-
 def _make_form(arena: Arena, term: Term, form: Form) -> Term:
     if isinstance(term, Tag):
-        inner = arena.to_form(term.body, form)
+        inner = to_form(arena, term.body, form)
         return arena.tag(term.origin, inner, term.label) if form.tags else inner
+    if isinstance(term, (Literal, Bytes, Words)):
+        return term
     if isinstance(term, Alt):
-        return arena.alt(arena.to_form(member, form) for member in term.members)
+        return arena.alt([to_form(arena, member, form) for member in term.members])
     if isinstance(term, Repeat):
         low, high = term.low, term.high
         if form.longest is not None:
@@ -99,17 +97,17 @@ def _make_form(arena: Arena, term: Term, form: Form) -> Term:
         elif form.text is FORGOTTEN and high is not None and high > MOST_SHOWN:
             low, high = min(low, 1), None
             arena.hides_counts = True
-        return arena.repeat(arena.to_form(term.body, form), low, high)
+        return arena.repeat(to_form(arena, term.body, form), low, high)
     if isinstance(term, (And, Not)):
         # Whether a conjunction can still be completed depends on exact counts: only the owners may go.
         inner_form = form if form.longest is None else PLAIN
         if isinstance(term, Not):
-            return arena.complement(arena.to_form(term.body, inner_form))
-        return arena.both(arena.to_form(member, inner_form) for member in term.members)
+            return arena.complement(to_form(arena, term.body, inner_form))
+        return arena.both(to_form(arena, member, inner_form) for member in term.members)
     if isinstance(term, Call):
         args = term.rule.forget(term.args) if form.text is FORGOTTEN else term.args
         return arena.call(term.rule, args, form)
     if isinstance(term, Capture):
         args = term.rule.forget(term.args) if form.text is FORGOTTEN else term.args
-        return arena.capture(term.rule, args, arena.to_form(term.language, form), form.text, form)
+        return arena.capture(term.rule, args, to_form(arena, term.language, form), form.text, form)
     return term
