@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+FEW = 4
+"""Rows that are sooner written one by one than made an array first."""
+
 
 class Growing:
     """`array[:count]` are the rows; `array` is replaced when there is no room for more."""
@@ -22,8 +25,11 @@ class Growing:
         self.count += len(rows)
         while self.count > len(self.array):
             self.array = np.concatenate([self.array, np.empty_like(self.array)])
-        if self.count > start:
+        if len(rows) > FEW:
             self.array[start : self.count] = rows
+        else:
+            for place, row in enumerate(rows, start):
+                self.array[place] = row
         return start, self.count
 
     def append(self, row: Any) -> int:

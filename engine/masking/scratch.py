@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-FEW = 2048
-"""Items that most masks have room in."""
+FEW = 512
+"""Items that all but few masks have room in; the more, the more memory a mask sweeps."""
 
 
 class Scratch:
-    """See `walk`. Pages that no walk touches take no memory."""
+    """See `walk`. `root`: the item of a cell that is read at the root. Pages that no walk touches take no memory."""
 
     def __init__(self, nodes: int, longest: int) -> None:
         self.path = np.empty((2, longest + 1), dtype=np.int32)
+        self.root = np.array([0, -1, 0, 0, 0], dtype=np.int32)
         self.stack = np.empty((4 * nodes + 64, 5), dtype=np.int32)
         self.later = np.empty_like(self.stack)
         self.doubtful = np.empty(len(self.stack), dtype=np.int32)
@@ -33,6 +34,11 @@ class Pool:
     def __init__(self, nodes: int, longest: int) -> None:
         self._size = nodes, longest
         self._free: list[Scratch] = []
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether nobody has given buffers back yet."""
+        return not self._free
 
     def take(self) -> Scratch:
         """Buffers for one who gives them back."""

@@ -16,6 +16,7 @@ from engine.masking.cells import MOST_CELLS, Cells
 from engine.masking.growing import Growing
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes
+from engine.masking.memory import counted
 from engine.masking.openings import Opening, Openings
 from engine.masking.scratch import Scratch
 from engine.masking.splits import Splits
@@ -35,7 +36,6 @@ class Union:
     """Masks of one constraint's terms over a vocabulary. Hold the automaton's lock."""
 
     def __init__(self, automaton: Automaton, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
         self._words = (vocabulary.size + 31) // 32
         self._arena = automaton.arena
         self._alive = automaton.liveness
@@ -46,6 +46,8 @@ class Union:
         self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
+        self._is_spelled: list[bool] = []
+        self._unopened: set[int] = set()
         self._row_of: dict[Opening, int] = {}
         self._cells = Cells()
         self._cell_of: dict[int, int] = {self._arena.epsilon.id: END}
@@ -53,15 +55,25 @@ class Union:
         self._ways = Growing((), np.uint64)
         self._choices = Growing((), np.int32)
         self._rows = Growing((8,), np.int32)
+        self._row_ways: list[int] = []
+        self._at_once: list[list[int]] = []
         self._rests = Growing((), np.int32)
         self._first = np.empty(1, dtype=np.int32)
         self._barred = Growing((2,), np.int32)
         self._texts = Growing((), np.uint8)
-        self._ways_on, self._pool = first.ways_on, first.pool
+        self._pool = first.pool
+        trie = vocabulary.trie
+        self._trie = trie.byte, trie.depth, trie.skip, first.ways_on, trie.token_start, trie.token_ids
+        if self._pool.is_unused:
+            self._compile()
+
+    def _compile(self) -> None:
+        """Compiled now if at all, not while a budget's clock runs."""
         scratch = self._pool.take()
-        # Compiled now if at all, not while a budget's clock runs.
-        self._walk(scratch, 0, np.zeros(0, dtype=np.uint32))
+        bits = np.zeros(0, dtype=np.uint32)
+        self._walk(scratch, 0, bits)
         self._cells.add(np.zeros(0, dtype=np.int32), END, self._parts.array)
+        counted(bits)
         self._pool.give(scratch)
 
     @property
@@ -95,7 +107,8 @@ class Union:
         scratch.visited.fill(0)
         bits = np.zeros(self._words, dtype=np.uint32)
         doubtful: list[int] = []
-        scratch.stack[0] = (0, -1, 0, cell, 0)
+        scratch.root[3] = cell
+        scratch.stack[0] = scratch.root
         top = 0 if cell == END else 1
         self._open_at_root(cell)
         while top:
@@ -113,15 +126,9 @@ class Union:
         return bits, tuple(sorted(set(doubtful)))
 
     def _walk(self, scratch: Scratch, top: int, bits: Bits) -> tuple[int, int, int]:
-        trie, lexemes = self._vocabulary.trie, self._lexemes
-        known, splits = self._known_splits, self._splits
+        lexemes, known, splits = self._lexemes, self._known_splits, self._splits
         later, doubtful, cells, fits = walk(
-            trie.byte,
-            trie.depth,
-            trie.skip,
-            self._ways_on,
-            trie.token_start,
-            trie.token_ids,
+            *self._trie,
             lexemes.known_rows,
             lexemes.known_kinds,
             lexemes.rows,
@@ -183,19 +190,23 @@ class Union:
     def _number(self, part: Term) -> int:
         number = self._numbers.get(part.id)
         if number is None:
-            row = UNOPENED, 0, part.nullable, self._spellable.alive(part)
+            is_spelled = self._spellable.alive(part)
             ways = folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY
-            number = self._parts.append(row)  # only now: a budget may end any of the work before
+            # Only now: a budget may end any of the work before.
+            number = self._parts.append((UNOPENED, 0, part.nullable, is_spelled))
             self._ways.append(ways)
             self._numbers[part.id] = number
             self._terms.append(part)
+            self._is_spelled.append(is_spelled)
+            self._unopened.add(number)
         return number
 
     def _open_at_root(self, cell: int) -> None:
         """Open what is read at the root whatever the vocabulary, so that no walk ends for want of it."""
         while cell != END:
             part, cell, _ = self._cells.rows[cell].tolist()
-            self._open(part)
+            if part in self._unopened:
+                self._open(part)
             if not self._terms[part].nullable:
                 break
 
@@ -203,32 +214,30 @@ class Union:
         """Find with what a part begins; of the parts behind too where nothing stands before them, for they are read in
         the same places."""
         pending = [number]
-        opened: list[tuple[int, list[tuple[int, Opening]]]] = []
+        opened: list[tuple[int, list[int]]] = []
         while pending:
             number = pending.pop()
-            if self._parts.array[number, 0] != UNOPENED:
+            if number not in self._unopened:
                 continue
             openings = self._openings.of(self._terms[number])
             if openings is None:
                 self._parts.array[number, :2] = DOUBTFUL, 0
+                self._unopened.discard(number)
                 continue
-            rows = [(row, opening) for opening in openings if (row := self._row(opening)) != DEAD]
-            self._parts.array[number, :2] = self._choices.extend([row for row, _ in rows])
+            rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
+            self._parts.array[number, :2] = self._choices.extend(rows)
+            self._unopened.discard(number)
             opened.append((number, rows))
-            for _, opening in rows:
-                if opening.lexeme is None:
-                    pending += [self._number(part) for part in _at_once(opening.rest)]
+            for row in rows:
+                if not self._row_ways[row]:  # no lexeme stands before them
+                    pending += self._at_once[row]
         for number, rows in reversed(opened):
-            self._ways.array[number] = reduce(or_, [self._ways_into(opening) for _, opening in rows], 0)
+            ways = self._ways.array
+            ways[number] = reduce(or_, [self._ways_into(row) for row in rows], 0)
 
-    def _ways_into(self, opening: Opening) -> int:
+    def _ways_into(self, row: int) -> int:
         """The bytes with which the texts of an opening begin (see `folded`)."""
-        found = 0
-        if opening.lexeme is not None:
-            found = folded(first_bytes(self._arena, opening.lexeme))
-            if not opening.lexeme.nullable:
-                return found
-        return reduce(or_, (int(self._ways.array[self._number(part)]) for part in _at_once(opening.rest)), found)
+        return reduce(or_, [int(self._ways.array[part]) for part in self._at_once[row]], self._row_ways[row])
 
     def _split(self, number: int) -> None:
         """Make the splits of the lexemes with which a part begins."""
@@ -246,11 +255,14 @@ class Union:
 
     def _make_row(self, opening: Opening) -> int:
         self._arena.check_time()
-        is_sure = all(map(self._spellable.alive, opening.rest))
+        behind = [self._number(part) for part in opening.rest]
+        is_sure = all(map(self._is_spelled.__getitem__, behind))
         if not is_sure and not all(map(self._alive.alive, opening.rest)):
             return DEAD
         lexeme = opening.lexeme
-        state, text, barred = NOTHING, (0, 0), (0, 0)
+        state, text, barred, ways = NOTHING, (0, 0), (0, 0), 0
+        if lexeme is not None:
+            ways = folded(first_bytes(self._arena, lexeme))
         if isinstance(lexeme, Literal) and self._spellable.alive(lexeme):
             state, text = FIXED, self._text(lexeme.data)
         elif lexeme is not None:
@@ -260,14 +272,17 @@ class Union:
             if self._openings.is_wide(lexeme) and len(self._splits) < MOST_SPLITS:
                 self._lexemes.split(state)
             barred = self._barred.extend([self._text(word) for word in opening.barred]) if opening.barred else (0, 0)
-        rest = self._rests.extend([self._number(part) for part in opening.rest])
-        return self._rows.append((state, *text, *rest, is_sure, *barred))
+        rest = self._rests.extend(behind)
+        row = self._rows.append((state, *text, *rest, is_sure, *barred))
+        self._row_ways.append(ways)
+        self._at_once.append(_needed(opening.rest, behind) if lexeme is None or lexeme.nullable else [])
+        return row
 
     def _text(self, data: bytes) -> tuple[int, int]:
         return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
 
 
-def _at_once(parts: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The parts before which nothing need be read."""
-    needed = next((place for place, part in enumerate(parts) if not part.nullable), len(parts))
-    return parts[: needed + 1]
+def _needed(parts: tuple[Term, ...], numbers: list[int]) -> list[int]:
+    """The numbers of the parts before which nothing need be read."""
+    end = next((place for place, part in enumerate(parts) if not part.nullable), len(parts))
+    return numbers[: end + 1]

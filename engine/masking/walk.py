@@ -13,7 +13,6 @@ from numba import njit
 from numpy.typing import NDArray
 
 from engine.automaton.automaton import DEAD
-from engine.masking.openings import MOST_BARRED
 from engine.masking.token_mask import Bits
 from engine.masking.ways_on import Ways
 
@@ -102,7 +101,7 @@ def walk(
     states, ends = path[0], path[1]
     met, shared = np.count_nonzero(visited), len(known_rows)
     room = len(stack) - len(byte) - 1
-    closed = np.empty(MOST_BARRED, dtype=np.int32)
+    closed = path[0][:0]
     while top:
         if doubtful_count == len(doubtful):
             return later_count, doubtful_count, cell_count, NO_ROOM
@@ -153,6 +152,8 @@ def walk(
                 if state == NOTHING:
                     top, met = _push(stack, top, visited, met, node, behind)
                     continue
+                if openings[opening, 7] > openings[opening, 6] + len(closed):
+                    closed = np.empty(openings[opening, 7] - openings[opening, 6], dtype=np.int32)
                 for word in range(openings[opening, 6], openings[opening, 7]):
                     at = node
                     for letter in range(barred[word, 0], barred[word, 1]):
