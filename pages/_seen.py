@@ -13,9 +13,10 @@ import numpy as np
 
 from engine.analysis.inside import explain_bytes, walk
 from engine.constraint import Constraint
-from engine.decoding.observe import rank_of, token_bytes, token_name
+from engine.decoding.observe import token_bytes, token_name
 from engine.decoding.records import Candidate, Step, Trace
 from engine.decoding.sampler import Bools, Distributions, Floats
+from engine.decoding.softmax import rank_of
 from engine.masking import Masker, TokenMask
 from engine.masking.masker import Explanation
 from engine.vocabulary import Vocabulary

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from engine.constraint import Constraint
-from engine.decoding.observe import entropy, token_bytes, token_name
+from engine.decoding.observe import token_bytes, token_name
 from engine.decoding.records import Sampler, Step, Trace
 from engine.decoding.sampler import Distributions, Floats, distributions
 from engine.errors import Origin
@@ -86,10 +86,12 @@ def explain_bytes(
 
 def tempered(found: Distributions, sampler: Sampler) -> Floats:
     """The distribution after temperature and before top-k, top-p and min-p: float64 (logits,)."""
+    return _untruncated(found, sampler).sampling
+
+
+def _untruncated(found: Distributions, sampler: Sampler) -> Distributions:
     untruncated = replace(sampler, top_k=0, top_p=1.0, min_p=0.0)
-    if sampler == untruncated:
-        return found.sampling
-    return distributions(found.logits, found.allowed, untruncated).sampling
+    return found if sampler == untruncated else distributions(found.logits, found.allowed, untruncated)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +111,8 @@ def entropies(step: Step, sampler: Sampler, found: Distributions | None = None) 
     """Entropies of a step; those after the renormalised one need the whole distribution."""
     if found is None or sampler.temperature == 0:
         return Entropies(step.raw_entropy, step.renormalised_entropy, None, None)
-    warm = entropy(tempered(found, sampler))
-    return Entropies(step.raw_entropy, step.renormalised_entropy, warm, entropy(found.sampling))
+    warm = _untruncated(found, sampler).sampling_entropy
+    return Entropies(step.raw_entropy, step.renormalised_entropy, warm, found.sampling_entropy)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ with `early_stopping=False`; what could not be completed stays apart here, where
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
@@ -230,7 +231,7 @@ class _Search:
     def _extensions(self, parent: int, found: Distributions) -> list[Extension]:
         """The most probable tokens after a beam."""
         beam, vocabulary = self._live[parent], self._model.vocabulary
-        logprobs = found.logits - (found.logits.max() - np.log(found.raw.max()))
+        logprobs = found.logits - (found.top + math.log(found.total))
         ids = np.flatnonzero(found.allowed & (found.logits > -np.inf))
         if len(ids) > self._considered:
             edge = np.partition(logprobs[ids], -self._considered)[-self._considered]

@@ -12,8 +12,6 @@ from functools import cached_property
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from engine.constraint import Constraint
 from engine.decoding.errors import ChoiceError, DecodingError
 from engine.decoding.forward import Forward, Logits
@@ -268,8 +266,8 @@ class Decoder:
         if index in self._choices:
             self._check_choice(index, self._choices[index])
             return "chosen", Draw(self._choices[index], 1.0)
-        forced = int(np.count_nonzero(found.allowed)) == 1
-        drawn = Draw(int(found.allowed.argmax()), 1.0) if forced else draw(found.sampling, self.spec.sampler, index)
+        forced = found.allowed_count == 1
+        drawn = Draw(found.allowed_favourites[0], 1.0) if forced else draw(found.sampling, self.spec.sampler, index)
         if self._owed(index):
             return "healed", drawn
         return "forced" if forced else "sampled", drawn
@@ -306,7 +304,7 @@ class Decoder:
     def _record(
         self, index: int, kind: StepKind, drawn: Draw, found: Distributions, support: Support, seconds: dict[str, float]
     ) -> Step:
-        argmax = int(found.logits.argmax())
+        argmax = found.favourites[0]
         return observed(
             found,
             drawn,
@@ -318,7 +316,7 @@ class Decoder:
             origins=self._origins(index),
             argmax_origins=() if found.allowed[argmax] else self._blame(index, argmax),
             owed=self._owed(index),
-            narrowed=support.masked_in - int(np.count_nonzero(support.allowed)),
+            narrowed=support.narrowed,
             fallback=support.fallback,
             to_end=None if support.to_end is None else support.to_end.tokens,
             to_end_exact=support.to_end is not None and support.to_end.exact,
@@ -343,8 +341,7 @@ class Decoder:
             found = distributions(self._forward.after_removed(), allowed, self.spec.sampler)
         except DecodingError:  # the run itself never asks for these logits
             return Healed(self._pairs(self._removed), self._prefix, ())
-        favourite = int(found.renormalised.argmax())
-        shown = candidates(found, favourite, self.model.vocabulary)
+        shown = candidates(found, found.allowed_favourites[0], self.model.vocabulary)
         return Healed(self._pairs(self._removed), self._prefix, shown)
 
     def _missing(self, state: int) -> str:

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 class Support:
     """The tokens that may be taken at a position.
 
-    `allowed`: bool (size,); `masked_in`: how many the mask alone allows; `fallback`: the policy would have left nothing
-    and was put aside; `to_end`: tokens to an accepted end, where the run closes in time.
+    `allowed`: bool (size,); `narrowed`: how many more the mask alone allows; `fallback`: the policy would have left
+    nothing and was put aside; `to_end`: tokens to an accepted end, where the run closes in time.
     """
 
     allowed: Bools
-    masked_in: int
+    narrowed: int
     fallback: bool = False
     to_end: Distance | None = None
 
@@ -61,18 +61,19 @@ class Supports:
             )
 
     def _at(self, place: Place) -> Support:
-        allowed = self._masker.mask(place.state).to_bool()
-        masked_in = int(np.count_nonzero(allowed))
-        to_end = None
+        mask = self._masker.mask(place.state)
+        allowed = mask.to_bool()
+        if self._closing is None and self._policy is None:
+            return Support(allowed, 0)
+        fallback, to_end = False, None
         if self._closing is not None:
             allowed = self._closing.narrow(allowed, place)
             to_end = self._closing.distance(place.state)
-        if self._policy is None:
-            return Support(allowed, masked_in, to_end=to_end)
-        narrowed = self._policy.narrow(allowed, place)
-        if narrowed.any():
-            return Support(narrowed, masked_in, to_end=to_end)
-        return Support(allowed, masked_in, fallback=True, to_end=to_end)
+        if self._policy is not None:
+            narrowed = self._policy.narrow(allowed, place)
+            fallback = not narrowed.any()
+            allowed = allowed if fallback else narrowed
+        return Support(allowed, mask.count - int(np.count_nonzero(allowed)), fallback, to_end)
 
 
 def _policy(model: Model, spec: RunSpec, masker: Masker) -> Narrowing | None:
