@@ -35,13 +35,15 @@ class Loading:
 
     def load(self) -> None:
         """Load the model; for a thread of its own."""
-        from engine.decoding.sampler import make_ready
+        from engine.analysis import masses
+        from engine.decoding import sampler
         from engine.masking.json_lexemes import prepared  # the compiler of the masks' inner loops comes with it
 
         try:
             model = load_model(progress=self.note)
             self.note("Getting ready for masks", 1.0)
-            make_ready()
+            sampler.make_ready()
+            masses.make_ready(model.vocabulary.trie)
             prepared(model.vocabulary)  # now, or the first visitor's first mask waits for it
             model.canonical.encode(b"")  # it copies the tokenizer, which holds everybody up
             self.model = model

@@ -15,6 +15,8 @@ from heapq import heappop, heappush
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.analysis.masses import below, running
+from engine.decoding.softmax import survey
 from engine.errors import Origin
 from engine.masking import Masker
 
@@ -58,37 +60,34 @@ def who_pays(masker: Masker, state: int, raw: Floats, allowed: Bools) -> tuple[P
     policy and limit. All but `LEFT_OVER` of the masked mass is followed to where it dies, unless that takes more than
     `MOST_NODES` nodes. Raises BudgetError when the constraint's budget is used up.
     """
-    masked = np.where(allowed, 0.0, raw)
-    total = float(masked.sum())
-    if total <= 0:
-        return ()
+    trie = masker.vocabulary.trie
     with masker.automaton.lock:
         lawful = np.zeros(len(raw), dtype=np.bool_)
         lawful[: masker.vocabulary.size] = masker.mask(state).to_bool()[: len(raw)]
-        refused = np.where(lawful, 0.0, masked)
+        before, total, refused = running(raw, allowed, lawful, trie.token_ids)
+        if total <= 0:
+            return ()
         masses: dict[Origin | None, float] = defaultdict(float)
-        for where, mass in _deaths(masker, state, refused).items():
+        for where, mass in _deaths(masker, state, before, refused).items():
             origins = masker.constraint.origins(where) or (ROOT,)
             for origin in origins:
                 masses[origin] += mass / len(origins)
-        wanted = _wanted(masker, state, masked, lawful)
-    if narrowed := total - float(refused.sum()):
-        masses[None] = max(0.0, narrowed)
+        wanted = _wanted(masker, state, raw, ~allowed, lawful)
+    if total > refused:
+        masses[None] = total - refused
     whole = sum(masses.values())
     paid = [Paid(o, mass / whole * total, mass / whole, tuple(wanted.get(o, ()))) for o, mass in masses.items() if mass]
     return tuple(sorted(paid, key=lambda part: -part.mass))
 
 
-def _deaths(masker: Masker, state: int, refused: Floats) -> dict[int, float]:
-    """The refused mass by the state in which it dies; what is left over is spread, so the sum is the whole."""
+def _deaths(masker: Masker, state: int, before: Floats, total: float) -> dict[int, float]:
+    """The refused mass by the state in which it dies; what is left over is spread, so the sum is the whole.
+
+    `before`: the mass of the tokens before each in the trie; `total`: all of it.
+    """
     trie, automaton, alphabet = masker.vocabulary.trie, masker.automaton, masker.vocabulary.one_byte
-    of_tokens = np.zeros(masker.vocabulary.size)
-    of_tokens[: len(refused)] = refused[: len(of_tokens)]
-    before = np.concatenate(([0.0], np.cumsum(of_tokens[trie.token_ids])))  # mass of the tokens before each in the trie
-    masses = before[trie.token_start[trie.skip]] - before[trie.token_start[: len(trie)]]  # of each node's subtree
-    total = float(refused.sum())
     dead: dict[int, float] = defaultdict(float)
-    spelled = float(masses[0]) if len(masses) else 0.0
+    spelled = float(before[-1])
     if total - spelled > 0:
         dead[state] = total - spelled  # end tokens, control tokens and ids beyond the vocabulary
     unexplained, looked_at = spelled, 0
@@ -103,32 +102,30 @@ def _deaths(masker: Masker, state: int, refused: Floats) -> dict[int, float]:
                 unexplained += mass
                 continue
             here, alive = after, after if automaton.spellable(after, alphabet) else alive
-        own = float(before[trie.token_start[node + 1]] - before[trie.token_start[node]])
+        own, nodes, masses = below(node, trie.skip, trie.token_start, before)
         if own > 0:  # all its bytes can be read, and no end can be spelled after them
             dead[alive] += own
             unexplained -= own
-        child, end = node + 1, int(trie.skip[node])
-        while child < end:
-            if masses[child] > 0:
-                heappush(pending, (-float(masses[child]), child, here, alive))
-            child = int(trie.skip[child])
+        for child, further in zip(nodes.tolist(), masses.tolist(), strict=True):
+            heappush(pending, (-further, child, here, alive))
     explained = sum(dead.values())
     if not explained:
         return {state: total}
     return {where: mass * total / explained for where, mass in dead.items()}
 
 
-def _wanted(masker: Masker, state: int, masked: Floats, lawful: Bools) -> dict[Origin | None, list[tuple[int, float]]]:
+def _wanted(
+    masker: Masker, state: int, raw: Floats, masked: Bools, lawful: Bools
+) -> dict[Origin | None, list[tuple[int, float]]]:
     """The likeliest masked tokens by the part that masked them."""
-    likeliest = np.argpartition(-masked, min(CONSIDERED, len(masked) - 1))[:CONSIDERED]
     found: dict[Origin | None, list[tuple[int, float]]] = defaultdict(list)
-    for token_id in sorted(likeliest.tolist(), key=lambda token_id: (-masked[token_id], token_id)):
-        if masked[token_id] <= 0:
+    for token_id in survey(raw, masked, CONSIDERED)[1].tolist():
+        if raw[token_id] <= 0:
             break
         known = token_id < masker.vocabulary.size
         died_at = masker.blame(state, token_id) if known else masker.constraint.origins(state)
         origins: tuple[Origin | None, ...] = (None,) if lawful[token_id] else died_at or (ROOT,)
         for origin in origins:
             if len(found[origin]) < WANTED:
-                found[origin].append((token_id, float(masked[token_id])))
+                found[origin].append((token_id, float(raw[token_id])))
     return found

@@ -86,8 +86,8 @@ def distributions(logits: NDArray[np.floating], allowed: Bools, sampler: Sampler
 
     Raises DecodingError if the logits are not numbers or leave no allowed token a chance.
     """
-    mask, values = _covering(allowed, len(logits)), np.empty(len(logits))
-    favourites, allowed_favourites, count = survey(np.ascontiguousarray(logits), mask, values, FAVOURITES)
+    mask, values = _covering(allowed, len(logits)), logits.astype(np.float64)
+    favourites, allowed_favourites, count = survey(values, mask, FAVOURITES)
     top, allowed_top = (float(values[ids[0]]) if len(ids) else -math.inf for ids in (favourites, allowed_favourites))
     if not math.isfinite(top):
         raise DecodingError("the model's logits are not finite numbers")

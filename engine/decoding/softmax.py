@@ -39,20 +39,16 @@ _SERIES = tuple(1 / math.factorial(power) for power in range(13, 1, -1))
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def survey(logits: NDArray[np.floating], mask: Bools, values: Floats, most: int) -> tuple[Ints, Ints, int]:
-    """Fill `values` (n,) with the logits.
-
-    Returns the ids of the `most` (up to 256) largest and of the `most` largest where the mask is set, in their order,
-    the lower id first among equals; and how many ids the mask has. Of logits among which is a NaN none are the largest.
+def survey(values: Floats, mask: Bools, most: int) -> tuple[Ints, Ints, int]:
+    """The ids of the `most` (up to 256) largest values and of the `most` largest where the mask is set, in their order,
+    the lower id first among equals; and how many ids the mask has. Of values among which is a NaN none are the largest.
     """
     highest, highest_allowed = np.full(_STRETCH, -_INFINITY), np.full(_STRETCH, -_INFINITY)
     broken, count = 0, 0
     for start in range(0, len(values), _STRETCH):
-        given, let = logits[start : start + _STRETCH], mask[start : start + _STRETCH]
-        row = values[start : start + _STRETCH]
+        row, let = values[start : start + _STRETCH], mask[start : start + _STRETCH]
         for i in range(len(row)):
-            value = np.float64(given[i])
-            row[i] = value
+            value = row[i]
             broken += value != value
             count += let[i]
             highest[i] = value if value > highest[i] else highest[i]

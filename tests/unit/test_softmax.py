@@ -42,10 +42,8 @@ def entropy(shares: np.ndarray) -> float:
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_survey_finds_the_favourites(size: int, seed: int) -> None:
     logits, mask = logits_and_mask(size, seed)
-    values = np.empty(size)
-    ids, allowed_ids, count = survey(logits.astype(np.float32), mask, values, FAVOURITES)
-    order = by_rank(values)
-    assert (values == logits.astype(np.float32)).all()
+    ids, allowed_ids, count = survey(logits, mask, FAVOURITES)
+    order = by_rank(logits)
     assert ids.tolist() == order[:FAVOURITES].tolist()
     assert allowed_ids.tolist() == order[mask[order]][:FAVOURITES].tolist()
     assert count == mask.sum()
