@@ -7,7 +7,7 @@ from typing import Any
 
 from engine.decoding.records import Trace
 from engine.masking.distance import Distance
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import token_text
 
 MOST = 2_000  # steps drawn

@@ -13,7 +13,7 @@ from engine.analysis.attribution import Paid
 from engine.analysis.inside import Entropies
 from engine.decoding.records import Candidate, Sampler, Step
 from engine.errors import Origin
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import candidate_text, percent, prose
 
 _table = register("distributions")

@@ -17,7 +17,7 @@ import streamlit as st
 
 from engine.errors import ConstraintError
 from engine.grammar.locate import Fault, Located, fault
-from visualizations.theme import register
+from visualizations.component import register
 
 Language = Literal["json", "regex", "lark", "gbnf", "text"]
 Kind = Literal["speaks", "masks", "selected", "read", "heat", "error", "warning", "info"]

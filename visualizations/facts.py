@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.decoding.records import Step
-from visualizations.theme import register
+from visualizations.component import register
 from visualizations.tokens import argmax_text, percent, prose, token_text, visible
 
 _facts = register("facts")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.findings import Finding
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import prose
 
 MOST = 300  # remarks of one group that are shown

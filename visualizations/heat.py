@@ -7,8 +7,8 @@ from typing import Any
 from engine.analysis.advice import advice
 from engine.analysis.fights import Fight, Fights, Moment, Wanted
 from engine.grammar.locate import Located, Span
+from visualizations.component import Callback, register
 from visualizations.editor import Edited, Highlight, Language, editor
-from visualizations.theme import Callback, register
 from visualizations.tokens import percent, prose, token_text, visible
 
 MOST = 60  # parts that are listed

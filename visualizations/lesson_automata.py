@@ -15,7 +15,7 @@ from engine.automaton.explain import label
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 from visualizations.automaton import layout
 from visualizations.automaton.dot import dot, short
-from visualizations.theme import register
+from visualizations.component import register
 from visualizations.tokens import prose, token_text, visible
 
 LONGEST_TYPED = 160

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from engine.decoding.records import Step, Trace
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import argmax_text, percent, prose, token_text, visible
 
 _loop = register("lesson_loop")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 
 _memory = register("lesson_memory")
 

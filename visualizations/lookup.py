@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import prose
 
 _lookup = register("lookup")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from visualizations.theme import register
+from visualizations.component import register
 from visualizations.tokens import prose
 
 _notice = register("notice")

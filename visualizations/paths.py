@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engine.analysis.two_cuts import Piece, Stretch
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import token_text
 
 _paths = register("lesson_paths")

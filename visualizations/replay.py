@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from engine.analysis.replay import Replay, ReplayedToken
 from engine.automaton.repair import Repair
 from engine.constraint import Verdict
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import prose, visible
 
 AROUND = 48  # bytes of the text shown before and behind a place

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.decoding.records import Trace
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import prose, token_text
 
 _tree = register("runs")

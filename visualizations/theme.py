@@ -1,4 +1,4 @@
-"""Colours and the frame every browser component shares.
+"""Colours, and what all pages and browser components look like.
 
 The palette is Okabe and Ito's (safe for the common colour vision deficiencies). Colour is never the only carrier: each
 use has a shape, a line style or a word beside it. Components live in a shadow root where Streamlit provides `--st-*`
@@ -7,15 +7,7 @@ variables, so one style sheet serves light and dark: ink is mixed into the palet
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import streamlit as st
-
-Callback = Callable[[], None]
-Renderer = Callable[..., Any]
-"""Draws a component from its `data`, `key` and `on_..._change` callbacks; gives what it reports."""
 
 PALETTE = {
     "orange": "#E69F00",
@@ -59,25 +51,3 @@ def css_variables() -> str:
         lines.append(f"--{role}: color-mix(in oklab, {ground} 72%, var(--st-text-color));")
         lines.append(f"--{role}-soft: color-mix(in oklab, {ground} 20%, var(--st-background-color));")
     return ":host {\n" + "\n".join(lines) + "\n}\n"
-
-
-def register(name: str, *parts: str) -> Renderer:
-    """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported.
-
-    `parts`: scripts it is made of besides, in their order before it.
-    """
-    css = css_variables() + _read("common.css") + _read(f"{name}.css")
-    js = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
-    mount = st.components.v2.component(f"maskscope_{name}", html='<div class="root"></div>\n', css=css, js=js)
-
-    def draw(*, data: dict[str, Any], **more: Any) -> Any:
-        # Streamlit asks of every list whether it is a data frame, at length; of a tuple it knows.
-        known = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-        return mount(data=known, **more)
-
-    return draw
-
-
-def _read(name: str) -> str:
-    path = _BROWSER / name
-    return path.read_text(encoding="utf-8") + "\n"

@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 from engine.decoding.records import Step, Trace
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import argmax_text, prose, token_text
 
 _chart = register("timeline")

@@ -9,7 +9,7 @@ from typing import Any
 from engine.analysis.inside import Wish
 from engine.analysis.retokenised import Retokenised, Span
 from engine.vocabulary import Vocabulary
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import percent, token_text, visible
 
 _cuts = register("cuts")

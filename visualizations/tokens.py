@@ -10,7 +10,7 @@ import unicodedata
 from typing import Any
 
 from engine.decoding.records import Candidate, Step, Trace
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 
 _VISIBLE = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍"}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"}

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from engine.analysis.inside import Hop
 from engine.errors import Origin
 from engine.masking.masker import Explanation
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import percent, prose, token_text, visible
 
 _walk = register("walk")

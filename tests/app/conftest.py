@@ -111,7 +111,7 @@ def wait_for(happened: Callable[[], bool], seconds: float = 20) -> None:
 def sent(at: AppTest, component: str) -> list[Any]:
     """The data of each mounted component of that name."""
     protos = [element.proto for element in at.get("bidi_component")]
-    return [json.loads(proto.json) for proto in protos if proto.component_name == f"maskscope_{component}"]
+    return [json.loads(proto.json) for proto in protos if proto.component_name == f"maskscope.{component}"]
 
 
 def notices(at: AppTest) -> str:

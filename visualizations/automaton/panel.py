@@ -21,7 +21,7 @@ from visualizations.automaton.dot import rule_name
 from visualizations.automaton.parts import Segment, outline
 from visualizations.automaton.picture import automaton_view
 from visualizations.automaton.words import caption, view_in_words
-from visualizations.theme import register
+from visualizations.component import register
 from visualizations.tokens import prose, visible
 
 _stack = register("automaton_stack")

@@ -11,7 +11,7 @@ from visualizations.automaton.dot import dot, exported, short
 from visualizations.automaton.layout import Drawn, Layout, Point, layout
 from visualizations.automaton.parts import Group, grouped
 from visualizations.automaton.words import edge_title, state_title
-from visualizations.theme import Callback, register
+from visualizations.component import Callback, register
 from visualizations.tokens import prose
 
 _view = register("automaton")

@@ -1,0 +1,74 @@
+"""Our components in the browser: their scripts and styles are fetched once, what they draw is sent with each redraw.
+
+A redraw has twenty components. With their scripts in its messages it would be 180 kB, to each of a room, each second.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import streamlit as st
+from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
+from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
+from streamlit.runtime import Runtime
+
+from visualizations.theme import css_variables
+
+Callback = Callable[[], None]
+Renderer = Callable[..., Any]
+"""Draws a component from its `data`, `key` and `on_..._change` callbacks; gives what it reports."""
+
+_BROWSER = Path(__file__).with_name("browser")
+_PACKAGE = "maskscope"
+_served = TemporaryDirectory(prefix=f"{_PACKAGE}-")
+"""What browsers fetch, for as long as this process lives."""
+
+_STYLED = """
+const style = new CSSStyleSheet()
+style.replaceSync({css})
+export default component => {
+  component.parentElement.getRootNode().adoptedStyleSheets = [style]
+  return drawn(component)
+}
+"""
+"""A style that is there before anything is drawn: one that is linked comes later."""
+
+
+def register(name: str, *parts: str) -> Renderer:
+    """The component whose script and style are `browser/<name>.js` and `.css`. Call once, when a module is imported.
+
+    `parts`: scripts it is made of besides, in their order before it.
+    """
+    css = css_variables() + _read("common.css") + _read(f"{name}.css")
+    own = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
+    script = own.replace("export default ", "const drawn = ") + _STYLED.replace("{css}", json.dumps(css))
+    is_served = Runtime.exists() and type(Runtime.instance()) is Runtime  # AppTest serves nothing
+    js = _publish(name, script) if is_served else script
+    mount = st.components.v2.component(f"{_PACKAGE}.{name}", html='<div class="root"></div>\n', js=js)
+
+    def draw(*, data: dict[str, Any], **more: Any) -> Any:
+        # Streamlit asks of every list whether it is a data frame, at length; of a tuple it knows.
+        known = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+        return mount(data=known, **more)
+
+    return draw
+
+
+def _publish(name: str, script: str) -> str:
+    """Let browsers fetch the script of a component; the name of its file. Another script gets another name."""
+    file = f"{name}.{hashlib.blake2b(script.encode(), digest_size=8).hexdigest()}.js"
+    folder = Path(_served.name, name)
+    folder.mkdir(exist_ok=True)
+    (folder / file).write_text(script, encoding="utf-8")
+    manifest = ComponentManifest(_PACKAGE, version="", components=[ComponentConfig(name, asset_dir=name)])
+    get_bidi_component_manager().register_from_manifest(manifest, Path(_served.name))
+    return file
+
+
+def _read(name: str) -> str:
+    return (_BROWSER / name).read_text(encoding="utf-8") + "\n"
