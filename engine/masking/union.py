@@ -28,6 +28,12 @@ from engine.vocabulary import Vocabulary
 MOST_MET = 1 << 14
 """Items (a node of the trie and a cell), twice as many as one mask walks at most. MaskBench's schemas have 3,400."""
 
+SHORT = 1
+"""Bytes of a fixed text behind which nearly every vocabulary has tokens that go on."""
+
+AT_ROOT = 3
+"""Parts that must be read, from the root on, that are opened before they are met."""
+
 MOST_SPLITS = 1000
 """Lexemes of a constraint that are split, each in as much memory as a mask."""
 
@@ -56,7 +62,9 @@ class Union:
         self._choices = Growing((), np.int32)
         self._rows = Growing((8,), np.int32)
         self._row_ways: list[int] = []
-        self._at_once: list[list[int]] = []
+        self._next: list[list[int]] = []
+        self._is_passed: list[bool] = []
+        self._is_short: list[bool] = []
         self._rests = Growing((), np.int32)
         self._first = np.empty(1, dtype=np.int32)
         self._barred = Growing((2,), np.int32)
@@ -202,21 +210,25 @@ class Union:
         return number
 
     def _open_at_root(self, cell: int) -> None:
-        """Open what is read at the root whatever the vocabulary, so that no walk ends for want of it."""
-        while cell != END:
-            part, cell, _ = self._cells.rows[cell].tolist()
-            if part in self._unopened:
-                self._open(part)
-            if not self._terms[part].nullable:
+        """Open what is read at the root whatever the vocabulary, and what is behind it where that is short: most walks
+        get there, and what they lack they must wait for."""
+        needed = 0
+        while cell != END and needed < AT_ROOT:
+            number, cell, _ = self._cells.rows[cell].tolist()
+            if number in self._unopened:
+                self._open(number)
+            part = self._terms[number]
+            if isinstance(part, Literal) and len(part.data) > SHORT:
                 break
+            needed += not part.nullable
 
     def _open(self, number: int) -> None:
         """Find with what a part begins; of the parts behind too where nothing stands before them, for they are read in
-        the same places."""
-        pending = [number]
+        the same places, or a short text, for most walks get there."""
+        pending = [(number, False)]
         opened: list[tuple[int, list[int]]] = []
         while pending:
-            number = pending.pop()
+            number, is_behind = pending.pop()
             if number not in self._unopened:
                 continue
             openings = self._openings.of(self._terms[number])
@@ -230,14 +242,17 @@ class Union:
             opened.append((number, rows))
             for row in rows:
                 if not self._row_ways[row]:  # no lexeme stands before them
-                    pending += self._at_once[row]
+                    pending += [(part, is_behind) for part in self._next[row]]
+                elif not is_behind and self._is_short[row]:
+                    pending += [(part, True) for part in self._next[row]]
         for number, rows in reversed(opened):
             ways = self._ways.array
             ways[number] = reduce(or_, [self._ways_into(row) for row in rows], 0)
 
     def _ways_into(self, row: int) -> int:
         """The bytes with which the texts of an opening begin (see `folded`)."""
-        return reduce(or_, [int(self._ways.array[part]) for part in self._at_once[row]], self._row_ways[row])
+        behind = self._next[row] if self._is_passed[row] else ()
+        return reduce(or_, [int(self._ways.array[part]) for part in behind], self._row_ways[row])
 
     def _split(self, number: int) -> None:
         """Make the splits of the lexemes with which a part begins."""
@@ -275,7 +290,9 @@ class Union:
         rest = self._rests.extend(behind)
         row = self._rows.append((state, *text, *rest, is_sure, *barred))
         self._row_ways.append(ways)
-        self._at_once.append(_needed(opening.rest, behind) if lexeme is None or lexeme.nullable else [])
+        self._next.append(_needed(opening.rest, behind))
+        self._is_passed.append(lexeme is None or lexeme.nullable)
+        self._is_short.append(isinstance(lexeme, Literal) and len(lexeme.data) <= SHORT)
         return row
 
     def _text(self, data: bytes) -> tuple[int, int]:
