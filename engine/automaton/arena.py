@@ -34,6 +34,7 @@ from engine.automaton.terms import (
     Term,
     Uncertain,
     Words,
+    spine,
 )
 from engine.budget import Budget
 from engine.clock import Clock
@@ -43,6 +44,8 @@ Data = bytes  # within the class, `bytes` is a constructor
 
 
 Kind = TypeVar("Kind", bound=Term)
+
+_ATOMS = frozenset((Empty, Epsilon, Uncertain))
 
 
 class Arena:
@@ -55,6 +58,7 @@ class Arena:
 
     def __init__(self, budget: Budget, base: Arena | None = None, clock: Clock | None = None) -> None:
         self.budget = budget
+        self._most = budget.terms
         self.clock = clock or Clock(budget.seconds)
         self.check_time = self.clock.check
         self._table: dict[tuple[Any, ...], Term] = {}
@@ -105,16 +109,19 @@ class Arena:
     def _new(self, key: tuple[Any, ...], kind: type[Kind], nullable: bool) -> Kind:
         """Enter a new term under its key; its own fields are left to the caller."""
         number = len(self._table)
-        if number >= self.budget.terms:
-            raise BudgetError(f"The constraint needs more than {self.budget.terms:,} terms. Make its bounds smaller.")
-        if number % 64 == 0:
-            self.check_time()
+        if number % 64 == 0 or number >= self._most:
+            self._check(number)
         term = kind()
         term.id = self._given + number
         term.nullable = nullable
         term.cached_moves = None
         self._table[key] = term
         return term
+
+    def _check(self, terms: int) -> None:
+        if terms >= self._most:
+            raise BudgetError(f"The constraint needs more than {self._most:,} terms. Make its bounds smaller.")
+        self.check_time()
 
     def _atom(self, kind: type[Term], nullable: bool) -> Term:
         return self._table.get((kind,)) or self._base.get((kind,)) or self._new((kind,), kind, nullable)
@@ -168,25 +175,18 @@ class Arena:
         key = (Seq, head, tail)
         if known := self._table.get(key) or self._base.get(key):
             return known
-        if head is self.empty or tail is self.empty:
-            return self.empty
-        if head is self.epsilon:
-            return tail
-        if tail is self.epsilon:
-            return head
-        if head is self.uncertain:
-            return head
-        if isinstance(head, Seq):
-            parts = []
-            while isinstance(head, Seq):
-                parts.append(head.head)
-                head = head.tail
-            tail = self.seq(head, tail)
-            for part in reversed(parts):
-                tail = self.seq(part, tail)
-            return tail
+        kind = type(head)
+        if kind is Seq:
+            return self.concat([*spine(head), tail])
+        if kind in _ATOMS or type(tail) in _ATOMS:
+            if head is self.empty or tail is self.empty:
+                return self.empty
+            if head is self.epsilon or head is self.uncertain:
+                return tail if head is self.epsilon else head
+            if tail is self.epsilon:
+                return head
         following = tail.head if isinstance(tail, Seq) else tail
-        if isinstance(head, Repeat) or isinstance(following, Repeat):
+        if kind is Repeat or type(following) is Repeat:
             body, low, high = counted(head)
             again, low_again, high_again = counted(following)
             if body is again:
@@ -297,7 +297,7 @@ class Arena:
         if isinstance(body, (Empty, Epsilon, Uncertain, Tag, Call, Capture)):
             return body
         if isinstance(body, Seq):
-            return self.seq(self.tag(origin, body.head, label), self.tag(origin, body.tail, label))
+            return self.concat([self.tag(origin, part, label) for part in spine(body)])
         if isinstance(body, Alt) and body.id >= self._given:  # what is given has no owners inside: it is one piece
             return self.alt(self.tag(origin, member, label) for member in body.members)
         key = (Tag, origin.pointer, origin.keyword, label, body)  # tuples of texts are hashed sooner than dataclasses

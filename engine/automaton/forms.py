@@ -41,20 +41,26 @@ MOST_SHOWN = 12
 
 def to_form(arena: Arena, term: Term, form: Form) -> Term:
     """The same term with owners, captured texts and far counters kept or dropped as the form says."""
-    if form is EXACT:
-        return term
-    known, formless = arena.formed_in(form), arena.formless
+    return term if form is EXACT else _formed(arena, term, form, arena.formed_in(form))
+
+
+def _formed(arena: Arena, term: Term, form: Form, known: dict[int, Term]) -> Term:
+    """`known`: what terms are in this form, by id."""
+    formless = arena.formless
     result = term if term.id in formless else known.get(term.id)
     if result is not None:
         return result
     if not isinstance(term, Seq):
-        result = known[term.id] = _make_form(arena, term, form)
+        result = known[term.id] = _make_form(arena, term, form, known)
         return result
     spine: list[tuple[int, Term]] = []
     while isinstance(term, Seq) and term.id not in formless and term.id not in known:
-        spine.append((term.id, to_form(arena, term.head, form)))
+        head = term.head
+        if isinstance(head, Tag) and not form.tags:
+            head = head.body
+        spine.append((term.id, head if isinstance(head, Literal) else _formed(arena, head, form, known)))
         term = term.tail
-    result = to_form(arena, term, form)
+    result = _formed(arena, term, form, known)
     for whole, head in reversed(spine):
         result = known[whole] = arena.seq(head, result)
     return result
@@ -78,14 +84,14 @@ def formless(terms: Iterable[Term]) -> frozenset[int]:
     return frozenset(found)
 
 
-def _make_form(arena: Arena, term: Term, form: Form) -> Term:
+def _make_form(arena: Arena, term: Term, form: Form, known: dict[int, Term]) -> Term:
     if isinstance(term, Tag):
-        inner = to_form(arena, term.body, form)
+        inner = _formed(arena, term.body, form, known)
         return arena.tag(term.origin, inner, term.label) if form.tags else inner
     if isinstance(term, (Literal, Bytes, Words)):
         return term
     if isinstance(term, Alt):
-        return arena.alt([to_form(arena, member, form) for member in term.members])
+        return arena.alt([_formed(arena, member, form, known) for member in term.members])
     if isinstance(term, Repeat):
         low, high = term.low, term.high
         if form.longest is not None:
@@ -97,7 +103,7 @@ def _make_form(arena: Arena, term: Term, form: Form) -> Term:
         elif form.text is FORGOTTEN and high is not None and high > MOST_SHOWN:
             low, high = min(low, 1), None
             arena.hides_counts = True
-        return arena.repeat(to_form(arena, term.body, form), low, high)
+        return arena.repeat(_formed(arena, term.body, form, known), low, high)
     if isinstance(term, (And, Not)):
         # Whether a conjunction can still be completed depends on exact counts: only the owners may go.
         inner_form = form if form.longest is None else PLAIN
@@ -109,5 +115,5 @@ def _make_form(arena: Arena, term: Term, form: Form) -> Term:
         return arena.call(term.rule, args, form)
     if isinstance(term, Capture):
         args = term.rule.forget(term.args) if form.text is FORGOTTEN else term.args
-        return arena.capture(term.rule, args, to_form(arena, term.language, form), form.text, form)
+        return arena.capture(term.rule, args, _formed(arena, term.language, form, known), form.text, form)
     return term

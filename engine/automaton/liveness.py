@@ -33,6 +33,7 @@ from engine.automaton.terms import (
     Words,
     byte_set,
     members_of,
+    spine,
 )
 from engine.errors import BudgetError
 
@@ -132,7 +133,8 @@ class Liveness:
         if isinstance(term, Bytes):
             return bool(term.members & self.alphabet)
         if isinstance(term, Capture):
-            return self.shows(term.language) and self.shows(self._after(term))
+            is_sure = self._prints and term.rule.sure
+            return self.shows(term.language) and (is_sure or self.shows(self._after(term)))
         if isinstance(term, And):
             return self._shows_endless(term)
         return isinstance(term, Repeat) and self.shows(term.body)
@@ -269,7 +271,7 @@ class Liveness:
             return True
         if isinstance(term, Seq):
             # All are asked even if the first is not alive (yet): so that all calls below are discovered at once.
-            answers = [ask(part) for part in _spine(term)]
+            answers = [ask(part) for part in spine(term)]
             return all(answers)
         if isinstance(term, Alt):
             return any(ask(member) for member in term.members)
@@ -293,7 +295,7 @@ class Liveness:
         if term.nullable:
             return b""
         if isinstance(term, Seq):
-            return _joined([ask(part) for part in _spine(term)])
+            return _joined([ask(part) for part in spine(term)])
         if isinstance(term, Alt):
             texts = [text for text in map(ask, term.members) if text is not None]
             return min(texts, key=_preference, default=None)
@@ -358,7 +360,7 @@ class Liveness:
 
     def _count(self, term: Term) -> int:
         if isinstance(term, Seq):
-            return sum(self._needs(part) for part in _spine(term))
+            return sum(self._needs(part) for part in spine(term))
         if isinstance(term, Alt):
             return min(self._needs(member) for member in term.members)
         if isinstance(term, And):
@@ -376,7 +378,7 @@ class Liveness:
         simple = self._simple.get(term.id)
         if simple is None:
             if isinstance(term, Seq):
-                simple = all(self._is_simple(part) for part in _spine(term))
+                simple = all(self._is_simple(part) for part in spine(term))
             elif isinstance(term, Alt):
                 simple = all(self._is_simple(member) for member in term.members)
             elif isinstance(term, (Tag, Repeat)):
@@ -408,13 +410,6 @@ class Liveness:
     def _check_size(self, states: int) -> None:
         if states > self.arena.budget.states:
             raise BudgetError(f"Deciding whether a pattern can be matched takes more than {states - 1:,} states.")
-
-
-def _spine(term: Term) -> Iterable[Term]:
-    while isinstance(term, Seq):
-        yield term.head
-        term = term.tail
-    yield term
 
 
 def _joined(texts: Sequence[Text]) -> Text:

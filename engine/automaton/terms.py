@@ -46,7 +46,8 @@ Captured = bytes | Hole
 class Rule(Protocol):
     """A named part of a grammar. `args` is any hashable value; the rule is a function of it and of nothing else.
 
-    `sure`: printable ASCII completes every call of the rule, which is known without making a body.
+    `sure`: printable ASCII completes every call of the rule and what follows each text that it captures, which is known
+    without making a body.
     """
 
     name: str
@@ -227,6 +228,16 @@ PLAIN = Form(tags=False, text=b"", longest=None)
 
 PRINTABLE = (1 << 0x7F) - (1 << 0x20)
 """The set of the bytes of printable ASCII."""
+
+
+def spine(term: Term) -> list[Term]:
+    """The parts of a sequence, or the term alone."""
+    parts = []
+    while isinstance(term, Seq):
+        parts.append(term.head)
+        term = term.tail
+    parts.append(term)
+    return parts
 
 
 def members_of(byte_set: int) -> list[int]:

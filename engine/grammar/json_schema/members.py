@@ -19,6 +19,9 @@ from engine.grammar.json_schema.glance import is_ascii
 from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.strings import JsonText, spelled, unspelled
 
+Keys = dict[tuple[str, str, str], tuple[Term, ...]]
+"""The terms of names with their colons, part by part; by name and owner."""
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -88,10 +91,8 @@ class Naming:
 class MembersRule:
     """The rest of an object, from after `{` or after a member's value, up to and with `}`."""
 
-    def __init__(
-        self, text: JsonText, layout: Layout, plan: ObjectPlan, liveness: Liveness, keys: dict[tuple[str, Origin], Term]
-    ) -> None:
-        """`keys`: the terms of names with their colons, shared by the rules of one document."""
+    def __init__(self, text: JsonText, layout: Layout, plan: ObjectPlan, liveness: Liveness, keys: Keys) -> None:
+        """`keys` are shared by the rules of one document."""
         self.name = f"members of {plan.origin.pointer or 'the root'}"
         self.text = text
         self.layout = layout
@@ -142,7 +143,7 @@ class MembersRule:
         elif isinstance(text, bytes):
             used = used | {spelled(unspelled(text.removesuffix(b'"')))}
         rest = arena.call(self, replace(self._counted(before, extra.meets), done=self._late(before), used=used))
-        return arena.concat([self._colon(arena, extra.origin), extra.value, rest])
+        return arena.concat([*self._colon(arena, extra.origin), extra.value, rest])
 
     def parts(self, arena: Arena, args: Progress) -> Iterable[Term]:
         """Everything an object is made of."""
@@ -172,7 +173,7 @@ class MembersRule:
         if plan.demands or plan.low or plan.high is not None:
             return False
         required = [member for member in plan.members if member.required]
-        values = [member.values[frozenset()] for member in required]
+        values = [member.values[frozenset()] for member in required] + [extra.value for extra in plan.extras]
         return is_ascii(m.name for m in required) and all(isinstance(v, Call) and v.rule.sure for v in values)
 
     @cached_property
@@ -265,19 +266,20 @@ class MembersRule:
         for meets, value in member.values.items():
             if not meets & args.met:
                 rest = arena.call(self, self._following(args, index, meets))
-                yield arena.concat([self._key(arena, member), value, rest])
+                yield arena.concat([*self._key(arena, member), value, rest])
 
-    def _key(self, arena: Arena, member: Member) -> Term:
-        """A member's name and colon, in every spelling; made once."""
-        key = member.name, member.origin
-        if key not in self._keys:
+    def _key(self, arena: Arena, member: Member) -> tuple[Term, ...]:
+        """A member's name and colon, in every spelling, part by part; made once."""
+        key = member.name, member.origin.pointer, member.origin.keyword
+        known = self._keys.get(key)
+        if known is None:
             name = self.text.name(member.name, member.origin)
-            self._keys[key] = arena.seq(name, self._colon(arena, member.origin))
-        return self._keys[key]
+            known = self._keys[key] = (*name, *self._colon(arena, member.origin))
+        return known
 
-    def _colon(self, arena: Arena, origin: Origin) -> Term:
-        colon = arena.concat([self.layout.space, arena.literal(b":"), self.layout.after_colon])
-        return arena.tag(origin, colon)
+    def _colon(self, arena: Arena, origin: Origin) -> tuple[Term, ...]:
+        colon = self.layout.space, arena.literal(b":"), self.layout.after_colon
+        return tuple(arena.tag(origin, part) for part in colon)
 
     def _names_left(self, arena: Arena, extra: int, used: frozenset[bytes | Hole]) -> Term:
         """An undeclared name that is not used yet, with its closing quotation mark."""

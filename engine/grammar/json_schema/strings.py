@@ -55,14 +55,14 @@ class JsonText:
             return self.arena.words(spelled(text) for text in texts)
         return self.arena.alt(self.literal(text) for text in texts)
 
-    def name(self, text: str, origin: Origin) -> Term:
-        """A fixed text between quotation marks, owned and called what it is."""
-        label = f'"{text}"'
-        if self.spelling == "plain":
-            return self.arena.tag(origin, self.quoted(self.literal(text)), label)
+    def name(self, text: str, origin: Origin) -> tuple[Term, ...]:
+        """A fixed text between quotation marks, part by part, owned and called what it is."""
         quote = self.arena.literal(b'"')
-        parts = [quote, *map(self._one, text), quote]
-        return self.arena.concat([self.arena.tag(origin, part, label) for part in parts])
+        if self.spelling == "plain":
+            parts = [self.arena.literal(b'"' + spelled(text) + b'"')]
+        else:
+            parts = [quote, *map(self._one, text), quote]
+        return tuple(self.arena.tag(origin, part, f'"{text}"') for part in parts)
 
     def quoted(self, body: Term) -> Term:
         """A body between quotation marks."""

@@ -39,6 +39,7 @@ from engine.grammar.json_schema.domain import MANY, Domain
 from engine.grammar.json_schema.formats import format_term
 from engine.grammar.json_schema.glance import Glance
 from engine.grammar.json_schema.layout import Layout
+from engine.grammar.json_schema.members import Keys
 from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText, check_length
 from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
@@ -109,7 +110,7 @@ class Values:
         self.layout = Layout.of(arena, options)
         self.text = JsonText(arena, options.spelling)
         self.numbers = NumberText(arena, options.spelling)
-        self.keys: dict[tuple[str, Origin], Term] = {}
+        self.keys: Keys = {}
         self._rules: dict[tuple[Conjunction, str], ValueRule] = {}
         self._bodies: dict[ValueRule, Term] = {}
         self._patterns: dict[str, Term] = {}
