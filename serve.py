@@ -18,7 +18,7 @@ A redraw is some fifty messages, and what each costs, thirty visitors pay thirty
   keeps Python's lock.
 - Each message wakes the event loop, which takes Python's lock from the script that makes the next one. Here messages
   wait for each other, a moment at most.
-- The theme is looked up once, and options are read without the configuration's lock, at which all would meet.
+- The theme is worked out once, and options are read without the configuration's lock, at which all would meet.
 """
 
 import gc
@@ -30,6 +30,8 @@ from typing import Any
 from streamlit import config
 from streamlit.components.v2.bidi_component import main as components
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.NewSession_pb2 import CustomThemeConfig
+from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunnerEvent
@@ -83,10 +85,28 @@ def on_event(session: AppSession, *event: Any, **details: Any) -> None:
 
 
 def tell(session: AppSession, waiting: deque[tuple[Any, Any]]) -> None:
-    """Let a session know of the events that wait, in their order."""
+    """Let a session know of the events that wait, in their order. Its messages are for the browser as they are."""
     while waiting:
-        event, details = waiting.popleft()
-        session._handle_scriptrunner_event_on_event_loop(*event, **details)
+        (runner, *event), details = waiting.popleft()
+        if details["event"] is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+            session._handle_scriptrunner_event_on_event_loop(runner, *event, **details)
+        elif runner is session._scriptrunner:
+            session._browser_queue.enqueue(details["forward_msg"])
+    session._message_enqueued_callback()
+
+
+def populate_theme(message: CustomThemeConfig, section: str = "theme") -> None:
+    """Write a section of the theme into a message; one that says nothing leaves none there."""
+    if theme(section).ByteSize():
+        message.MergeFrom(theme(section))
+
+
+@cache
+def theme(section: str) -> CustomThemeConfig:
+    """A section of the theme as browsers are told of it."""
+    populated = CustomThemeConfig()
+    streamlits_own(populated, section)
+    return populated
 
 
 def option(key: str) -> Any:
@@ -98,7 +118,7 @@ components.make_bidi_component_presenter = presenter
 components.BidiComponentMixin._build_bidi_identity_kwargs = unnamed
 script_run_context.populate_hash_if_needed = name_by_hash
 AppSession._on_scriptrunner_event = on_event
-config.get_options_for_section = cache(config.get_options_for_section)
+streamlits_own, app_session._populate_theme_msg = app_session._populate_theme_msg, populate_theme
 config.get_option = option
 sys.setswitchinterval(0.0005)
 gc.set_threshold(10_000, 20, 100)

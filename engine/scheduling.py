@@ -19,10 +19,10 @@ from time import monotonic, process_time, sleep, thread_time
 
 LIGHT = 0.05  # seconds of its thread's time that work may take before it is heavy
 QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
-REST = 4.0  # seconds of rest for each that it worked while others did
+REST = 8.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
 PATIENCE = 1.0  # seconds that work waits at most while newcomers go first
-POLL = 0.002  # seconds between two looks of one that waits for its turn
+POLL = 0.01  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
 
 
