@@ -46,7 +46,7 @@ class Automaton:
         self.lock = threading.RLock()
         self.arena = arena
         self.liveness = Liveness(arena)
-        self._table: npt.NDArray[np.int32] = np.full((FIRST_CAPACITY, 256), UNKNOWN, dtype=np.int32)
+        self._table: npt.NDArray[np.int32] = np.empty((0, 256), dtype=np.int32)
         self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)
         self._terms: list[Term] = []
         self._numbers: dict[Term, int] = {}

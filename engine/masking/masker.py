@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from engine.errors import ConstraintError, Origin
 from engine.masking.memory import MASK_BYTES, Memory, Walked
 from engine.masking.rows import Rows
-from engine.masking.token_mask import TokenMask, bits_of
+from engine.masking.token_mask import Bits, TokenMask, bits_of
 from engine.masking.union import Union
 from engine.vocabulary import Vocabulary
 
@@ -69,8 +70,7 @@ class Masker:
         self.vocabulary = vocabulary
         self.automaton = constraint.automaton
         self._remembered = Memory(memory)
-        self._text = ~bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
-        self._end = bits_of(vocabulary.end_ids, vocabulary.size)
+        self._text, self._end = _text_and_end(vocabulary)
         self._spelling: dict[int, bool] = {}
         with self.automaton.lock:
             if not self._spellable(self.automaton.start):
@@ -242,6 +242,18 @@ class Masker:
         if known is None:
             known = self._spelling[state] = self.automaton.spellable(state, self.vocabulary.one_byte)
         return known
+
+
+_KINDS: WeakKeyDictionary[Vocabulary, tuple[Bits, Bits]] = WeakKeyDictionary()
+
+
+def _text_and_end(vocabulary: Vocabulary) -> tuple[Bits, Bits]:
+    """The bits of the tokens that are text, and of the end tokens; made once."""
+    known = _KINDS.get(vocabulary)
+    if known is None:
+        text = ~bits_of(vocabulary.special_ids | vocabulary.end_ids, vocabulary.size)
+        known = _KINDS[vocabulary] = text, bits_of(vocabulary.end_ids, vocabulary.size)
+    return known
 
 
 def _likeliest(ids: NDArray[np.int32], probabilities: NDArray[np.float64], most: int) -> list[int]:

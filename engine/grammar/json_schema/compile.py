@@ -28,6 +28,10 @@ CLOSING = frozenset(
 """Keywords under which false is no mistake."""
 
 
+MULTIPLYING = frozenset(("oneOf", "not", "if", "allOf"))
+"""Keywords whose alternatives multiply."""
+
+
 def compile_json_schema(
     schema: dict[str, Any] | bool | str,
     *,
@@ -77,7 +81,8 @@ def compile_json_schema(
 
 def _notes(document: Document, values: Values) -> tuple[str, ...]:
     """What is a restriction of the spelling and not of the values, where the schema speaks of such values."""
-    named = {schema.get("format") for schema in document.reachable if schema.has("format")}
+    values_said = [schema.value for schema in document.reachable if not isinstance(schema.value, bool)]
+    named = {value["format"] for value in values_said if "format" in value}
     formats = [f"{name}: {NOTES[name]}" for name in sorted(named & NOTES.keys()) if document.enforces_format(name)]
     return (*values.numbers.notes, *formats)
 
@@ -92,5 +97,5 @@ def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> 
 def _meet_alternatives(document: Document, values: Values) -> None:
     """Every schema whose alternatives multiply, so that one that has too many is refused when compiling."""
     for schema in document.reachable:
-        if any(schema.has(keyword) for keyword in ("oneOf", "not", "if", "allOf")):
+        if not isinstance(schema.value, bool) and not MULTIPLYING.isdisjoint(schema.value):
             values.branches.of(conjunction(schema))

@@ -199,7 +199,8 @@ class Document:
         names = ["$ref"] if self.ignores_siblings(schema) else list(raw)
         children: list[Subschema] = []
         for keyword in names:
-            reason = keywords.refusal(keyword, raw[keyword], self.draft, self.options)
+            refusable = keyword in keywords.REFUSABLE
+            reason = keywords.refusal(keyword, raw[keyword], self.draft, self.options) if refusable else ""
             if reason and self.options.on_unsupported == "report":
                 self._leave_out(schema, keyword, reason)
             elif reason:

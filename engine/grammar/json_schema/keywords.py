@@ -148,6 +148,10 @@ ANNOTATIONS = frozenset(
 """Known keywords that forbid nothing."""
 
 
+REFUSABLE = frozenset(("$recursiveRef", "format"))
+"""Keywords that cannot always be enforced."""
+
+
 def refusal(keyword: str, value: Any, draft: str, options: Options) -> str:
     """Why a keyword cannot be enforced, "" if it is, or needs not be."""
     if keyword == "$recursiveRef" and draft == "2019-09":

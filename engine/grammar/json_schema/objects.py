@@ -106,7 +106,8 @@ class _Reader:
         meetable = [i for i, d in enumerate(self.demands) if self.values.string_satisfies(name, d.name)]
         said = self._said(name)
         terms = {
-            meets: self.values.of(conjunction(*said, *self._demanded(meets)), pointer) for meets in subsets(meetable)
+            meets: self.values.of(conjunction(*said, *self._demanded(meets)) if meets else said, pointer)
+            for meets in subsets(meetable)
         }
         return Member(name, terms, origin, required, late)
 
@@ -115,11 +116,10 @@ class _Reader:
 
     def _said(self, name: str) -> Conjunction:
         """What the value of the member `name` must satisfy."""
-        if not self.values.string_satisfies(name, self.asked_names):
+        if self.asked_names and not self.values.string_satisfies(name, self.asked_names):
             return NEVER
         matched = frozenset(p for p in self.patterns if self.values.string_matches(name, p))
-        declared = any(name in named for _, named in self.named)
-        if self.closed and not declared and not matched:
+        if self.closed and not matched and not any(name in named for _, named in self.named):
             return NEVER
         return self._combined(name, matched)
 

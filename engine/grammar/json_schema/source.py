@@ -48,7 +48,7 @@ def parse(text: str, budget: Budget) -> Any:
         raise _too_deep(budget) from None
     if repeated:
         spans(text)  # finds where
-    if _is_deeper(value, budget.depth):
+    if text.count("{") + text.count("[") >= budget.depth and _is_deeper(value, budget.depth):
         return from_python(value, budget)  # finds where
     return value
 

@@ -136,6 +136,8 @@ class JsonText:
 
 def spelled(text: str) -> bytes:
     """The inside of the JSON string with minimal escapes, as UTF-8; a lone surrogate is escaped."""
+    if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
+        return text.encode()
     return json.dumps(text, ensure_ascii=False)[1:-1].encode("utf-8", "backslashreplace")
 
 

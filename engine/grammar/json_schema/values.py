@@ -48,6 +48,9 @@ from engine.grammar.json_schema.strings import JsonText, spelled
 from engine.grammar.regex.ecma import parse_ecma
 from engine.grammar.regex.lower import lower
 
+PATTERNED = frozenset(("pattern", "patternProperties"))
+"""Keywords that hold patterns."""
+
 DEEPEST_COMPARISON = 2
 """Questions whether two schemas exclude each other that may be asked while one is being answered."""
 
@@ -339,6 +342,8 @@ class Values:
     def _meet_patterns(self) -> None:
         """Every pattern of the document, so that one that cannot be enforced is refused when compiling."""
         for schema in self.document.reachable:
+            if isinstance(schema.value, bool) or PATTERNED.isdisjoint(schema.value):
+                continue
             places = dict.fromkeys(schema.get("patternProperties", {}), f"{schema.pointer}/patternProperties")
             if schema.has("pattern"):
                 places[schema.get("pattern")] = f"{schema.pointer}/pattern"
