@@ -9,10 +9,11 @@ import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import NamedTemporaryFile
 from typing import Any
 
 import streamlit as st
+from platformdirs import user_cache_path
 from streamlit.components.v2.get_bidi_component_manager import get_bidi_component_manager
 from streamlit.components.v2.manifest_scanner import ComponentConfig, ComponentManifest
 from streamlit.runtime import Runtime
@@ -25,8 +26,8 @@ Renderer = Callable[..., Any]
 
 _BROWSER = Path(__file__).with_name("browser")
 _PACKAGE = "maskscope"
-_served = TemporaryDirectory(prefix=f"{_PACKAGE}-")
-"""What browsers fetch, for as long as this process lives."""
+_SERVED = user_cache_path("maskscope", appauthor=False) / "components"
+"""What browsers fetch. Not among the temporary files, which are swept from under a server that runs for weeks."""
 
 _STYLED = """
 const style = new CSSStyleSheet()
@@ -47,8 +48,7 @@ def register(name: str, *parts: str) -> Renderer:
     css = css_variables() + _read("common.css") + _read(f"{name}.css")
     own = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
     script = own.replace("export default ", "const drawn = ") + _STYLED.replace("{css}", json.dumps(css))
-    is_served = Runtime.exists() and type(Runtime.instance()) is Runtime  # AppTest serves nothing
-    js = _publish(name, script) if is_served else script
+    js = _published(name, script)
     mount = st.components.v2.component(f"{_PACKAGE}.{name}", html='<div class="root"></div>\n', js=js)
 
     def draw(*, data: dict[str, Any], **more: Any) -> Any:
@@ -59,15 +59,23 @@ def register(name: str, *parts: str) -> Renderer:
     return draw
 
 
-def _publish(name: str, script: str) -> str:
-    """Let browsers fetch the script of a component; the name of its file. Another script gets another name."""
-    file = f"{name}.{hashlib.blake2b(script.encode(), digest_size=8).hexdigest()}.js"
-    folder = Path(_served.name, name)
-    folder.mkdir(exist_ok=True)
-    (folder / file).write_text(script, encoding="utf-8")
+def _published(name: str, script: str) -> str:
+    """The script of a component, or the name of the file that browsers fetch it from; another script, another name."""
+    if not Runtime.exists() or type(Runtime.instance()) is not Runtime:  # AppTest serves nothing
+        return script
+    folder = _SERVED / name
+    file = folder / f"{name}.{hashlib.blake2b(script.encode(), digest_size=8).hexdigest()}.js"
+    try:
+        if not file.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            with NamedTemporaryFile("w", dir=folder, delete=False, encoding="utf-8") as written:
+                written.write(script)
+            Path(written.name).replace(file)
+    except OSError:  # a cache that cannot be written: with every message, then
+        return script
     manifest = ComponentManifest(_PACKAGE, version="", components=[ComponentConfig(name, asset_dir=name)])
-    get_bidi_component_manager().register_from_manifest(manifest, Path(_served.name))
-    return file
+    get_bidi_component_manager().register_from_manifest(manifest, _SERVED)
+    return file.name
 
 
 def _read(name: str) -> str:

@@ -59,6 +59,13 @@ def shows_step(page: Any, index: int) -> None:
     )
 
 
+CURRENT = """() => {
+  const hosts = [...document.querySelectorAll("*")].filter(e => e.shadowRoot)
+  const strip = hosts.map(h => h.shadowRoot.querySelector(".strip")).find(Boolean)
+  return [...strip.querySelectorAll(".chip")].findIndex(c => c.classList.contains("current"))
+}"""
+"""The index of the step shown."""
+
 OUTPUT = """() => {
   const hosts = [...document.querySelectorAll('*')].filter(e => e.shadowRoot)
   const strip = hosts.map(h => h.shadowRoot.querySelector('.strip')).find(Boolean)
@@ -214,3 +221,25 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     page.close()
     assert overflow <= 0
+
+
+def test_a_step_sends_what_is_drawn_and_no_scripts(browser: Any, server: Server) -> None:
+    page = browser.new_page()
+    sent: list[bytes] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", sent.append))
+    page.goto(f"{server.url}/step_through")
+    page.locator(".strip .chip.current").wait_for(timeout=WAIT)
+    ready(page)
+    sent.clear()
+    shown = page.evaluate(CURRENT)
+    press(page, "step")
+    shows_step(page, shown + 1)
+    page.wait_for_timeout(300)
+    messages = [ForwardMsg.FromString(raw) for raw in sent]
+    components = [
+        m.delta.new_element.bidi_component for m in messages if m.delta.new_element.HasField("bidi_component")
+    ]
+    page.close()
+    assert len(components) > 10
+    assert all(component.js_source_path and not component.js_content for component in components)
+    assert 10_000 < sum(map(len, sent)) < 100_000  # a room of 30 shares one wireless network
