@@ -253,11 +253,11 @@ class Decoder:
         self._states.append(after)
 
     def _distributions(self, index: int, logits: Logits, support: Support) -> Distributions:
-        if not support.allowed.any():
-            raise self._failed(index, f"Step {index}: no token is allowed. {self._where(index)}")
         try:
             return distributions(logits, support.allowed, self.spec.sampler)
         except DecodingError as error:
+            if not support.allowed.any():
+                raise self._failed(index, f"Step {index}: no token is allowed. {self._where(index)}") from None
             raise self._failed(index, f"Step {index}: {error}.") from error
 
     def _draw(self, index: int, found: Distributions, jumped: int | None) -> tuple[StepKind, Draw]:

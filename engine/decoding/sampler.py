@@ -147,7 +147,7 @@ class _Softmax(NamedTuple):
 
 def _softmax(values: Floats, mask: Bools, top: float, temperature: float) -> _Softmax:
     shares = np.empty(len(values))
-    total, entropy = softmax(values, mask, top, temperature, shares)
+    total, entropy = softmax(values, mask, top, float(temperature), shares)  # an int would be compiled for itself
     return _Softmax(shares, entropy, total)
 
 
