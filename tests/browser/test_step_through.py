@@ -226,7 +226,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
 def test_a_step_sends_what_is_drawn_and_no_scripts(browser: Any, server: Server) -> None:
     page = browser.new_page()
     sent: list[bytes] = []
-    page.on("websocket", lambda socket: socket.on("framereceived", sent.append))
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sent.append(frame)))
     page.goto(f"{server.url}/step_through")
     page.locator(".strip .chip.current").wait_for(timeout=WAIT)
     ready(page)
