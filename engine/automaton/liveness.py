@@ -96,6 +96,8 @@ class Liveness:
             known = self._alive[term.id] = True
         if known is None and isinstance(term, Seq):
             known = self._all_alive(term)
+        if known is None and isinstance(term, (And, Not)):  # regular: no call is below it
+            known = self._alive[term.id] = self._explore(term)
         if known is None:
             known = self._least(term, self._alive, self._is_alive, False, lambda call: self.shows(call) or None)
         return known
@@ -335,7 +337,9 @@ class Liveness:
         queue = [(0, 0, 0, term)]
         while queue:
             _, depth, _, state = heappop(queue)
-            for _, rest in self.arena.moves(state, self.alphabet):
+            for members, rest in self.arena.moves(state):  # all of them: they are remembered, and asked for again
+                if not members & self.alphabet:
+                    continue
                 known = self._explored.get(rest.id)
                 if rest.nullable or known or (known is None and self._is_simple(rest) and self.alive(rest)):
                     on_way: Term | None = state

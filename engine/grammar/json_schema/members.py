@@ -142,7 +142,7 @@ class MembersRule:
             used = used | {UNKNOWN}
         elif isinstance(text, bytes):
             used = used | {spelled(unspelled(text.removesuffix(b'"')))}
-        rest = arena.call(self, replace(self._counted(before, extra.meets), done=self._late(before), used=used))
+        rest = arena.call(self, self._more(before, self._late(before), used, extra.meets))
         return arena.concat([*self._colon(arena, extra.origin), extra.value, rest])
 
     def parts(self, arena: Arena, args: Progress) -> Iterable[Term]:
@@ -233,13 +233,13 @@ class MembersRule:
                 name = arena.capture(self, Naming(args, index), self._names_left(arena, index, args.used))
                 yield arena.seq(quote, name)
 
-    def _counted(self, args: Progress, meets: frozenset[int]) -> Progress:
+    def _more(self, args: Progress, done: int, used: frozenset[bytes | Hole], meets: frozenset[int]) -> Progress:
         """One more member is written."""
         count = args.count
         if self._is_counted:
             # Without an upper bound only whether the lower one is reached matters.
             count = count + 1 if self.plan.high is not None else min(count + 1, self.plan.low)
-        return replace(args, started=True, count=count, met=args.met | meets)
+        return Progress(done, used, True, count, args.met | meets if meets else args.met)
 
     def _late(self, args: Progress) -> int:
         """Once an undeclared name is written, the declared ones have been passed."""
@@ -249,7 +249,7 @@ class MembersRule:
         done = args.done | 1 << index
         if not self.plan.any_order:
             done |= self._declared if self.plan.members[index].late else (1 << index) - 1
-        return replace(self._counted(args, meets), done=done)
+        return self._more(args, done, args.used, meets)
 
     def _member(self, arena: Arena, args: Progress, index: int) -> tuple[Term, ...]:
         """A member and all that may follow it, for each kind of its values; mostly the same whatever came before."""
@@ -353,7 +353,7 @@ class MembersRule:
         options = [self._filled(arena, args, extras[1:])]
         if extra.meets & args.met or not (self._is_short(args) or extra.meets):
             return options[0]
-        following = self._counted(args, extra.meets)
+        following = self._more(args, args.done, args.used, extra.meets)
         tried = self.plan.demands if extra.meets else 1
         for name in texts(self.liveness, self._free(arena, extras[0], args.used), tried):
             used = args.used | {spelled(unspelled(name))}
