@@ -108,17 +108,20 @@ class Liveness:
 
     def shows(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
+        known = self._alive
         passed = []
-        while not self._alive.get(term.id):
+        while not known.get(term.id):
             passed.append(term.id)
             if not isinstance(term, Seq):
                 if not self._shows_part(term):
                     return False
                 break
-            if not self.shows(term.head):
+            head = term.head
+            if not known.get(head.id) and not self.shows(head):
                 return False
             term = term.tail
-        self._alive.update((part, True) for part in passed)
+        for part in passed:
+            known[part] = True
         return True
 
     def _shows_part(self, term: Term) -> bool:

@@ -69,6 +69,7 @@ class Masker:
         self.constraint = constraint
         self.vocabulary = vocabulary
         self.automaton = constraint.automaton
+        self._size = vocabulary.size
         self._remembered = Memory(memory)
         self._text, self._end = _text_and_end(vocabulary)
         self._spelling: dict[int, bool] = {}
@@ -107,10 +108,11 @@ class Masker:
         if token_id in self.vocabulary.end_ids:
             with self.automaton.lock:
                 return state if self.automaton.is_accepting(state) else None
-        if not 0 <= token_id < self.vocabulary.size or not self.vocabulary.tokens[token_id]:
+        token = self.vocabulary.tokens[token_id] if 0 <= token_id < self._size else b""
+        if not token:
             return None
         with self.automaton.lock:
-            after = self.automaton.advance(state, self.vocabulary.tokens[token_id])
+            after = self.automaton.advance(state, token)
             return after if after is not None and self._spellable(after) else None
 
     def explain(self, state: int, token_id: int, probabilities: NDArray[np.float64] | None = None) -> Explanation:
@@ -223,7 +225,7 @@ class Masker:
         bits &= self._text
         if key.nullable:
             bits |= self._end
-        return Walked(self._remembered.shared(bits, self.vocabulary.size), doubtful)
+        return Walked(self._remembered.shared(bits, self._size), doubtful)
 
     def _decide(self, state: int, walked: Walked) -> TokenMask:
         """The mask of a state for which some tokens must be tried from the state itself."""
@@ -235,7 +237,7 @@ class Masker:
             for token_id in self.vocabulary.trie.subtree_ids(node):
                 if token_id not in walked.mask and self.advance(state, token_id) is not None:
                     bits[token_id >> 5] |= np.uint32(1 << (token_id & 31))
-        return self._remembered.put(key, Walked(self._remembered.shared(bits, self.vocabulary.size), ())).mask
+        return self._remembered.put(key, Walked(self._remembered.shared(bits, self._size), ())).mask
 
     def _spellable(self, state: int) -> bool:
         known = self._spelling.get(state)

@@ -98,7 +98,9 @@ class Openings:
         return found
 
     def _open(self, term: Term) -> Iterator[Opening]:
-        if isinstance(term, Capture):
+        if isinstance(term, Literal):
+            yield Opening(term)
+        elif isinstance(term, Capture):
             after = self._arena.capture(term.rule, term.args, self._arena.epsilon, term.text, term.form)
             rest = self.parts(after)
             opening = self._regular(term.language)
@@ -147,7 +149,7 @@ class Openings:
         return Opening(term)
 
     def _split(self, term: Seq) -> tuple[Term, Term]:
-        if not self.is_closed(term.head) or not self._is_one(term.head):
+        if isinstance(term.head, Call) or not self.is_closed(term.head) or not self._is_one(term.head):
             return term.head, term.tail
         return self._first_lexeme(term)
 
@@ -159,11 +161,15 @@ class Openings:
         """Fixed texts in one piece; what is wide up to the first part that is not."""
         parts, rest = [term.head], term.tail
         if isinstance(term.head, Literal):
+            if not isinstance(_head(rest), Literal):
+                return term.head, rest
             while isinstance(following := _head(rest), Literal):
                 parts.append(following)
                 rest = rest.tail if isinstance(rest, Seq) else self._arena.epsilon
             data = b"".join(part.data for part in parts if isinstance(part, Literal))
             return self._arena.literal(data), rest
+        if not self.is_wide(term.head):
+            return term.head, rest
         while self.is_wide(parts[-1]) or (parts[-1].nullable and len(parts) > 1):
             following = _head(rest)
             if rest is self._arena.epsilon or not self.is_closed(following):

@@ -34,6 +34,9 @@ SHORT = 1
 AT_ROOT = 3
 """Parts that must be read, from the root on, that are opened before they are met."""
 
+ROWS_PER_LOOK = 16
+"""Openings that are made between two looks at the clock: a look takes as long as a tenth of one."""
+
 MOST_SPLITS = 1000
 """Lexemes of a constraint that are split, each in as much memory as a mask."""
 
@@ -269,7 +272,8 @@ class Union:
         return row
 
     def _make_row(self, opening: Opening) -> int:
-        self._arena.check_time()
+        if self._rows.count % ROWS_PER_LOOK == 0:
+            self._arena.check_time()
         behind = [self._number(part) for part in opening.rest]
         is_sure = all(map(self._is_spelled.__getitem__, behind))
         if not is_sure and not all(map(self._alive.alive, opening.rest)):
