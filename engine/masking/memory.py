@@ -74,8 +74,10 @@ def counted(bits: Bits) -> tuple[int, np.uint64]:
     for place in range(len(bits)):
         word = bits[place]
         if word:
-            mixed = (np.uint64(word) ^ np.uint64(place) << np.uint64(32)) * np.uint64(0x9E3779B97F4A7C15)
-            number += mixed ^ (mixed >> np.uint64(29))
+            mixed = (np.uint64(word) | np.uint64(place) << np.uint64(32)) * np.uint64(0x9E3779B97F4A7C15)
+            mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)  # splitmix64
+            mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            number += mixed ^ (mixed >> np.uint64(31))
             count += _ones(word)
     return count, number
 

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 
 from engine import ConstraintError, compile_json_schema, compile_regex
 from engine.analysis.dead import both
+from engine.automaton.arena import Arena
+from engine.automaton.liveness import Liveness
+from engine.budget import Budget
 
 
 def test_a_pattern_that_no_longer_fits() -> None:
@@ -48,3 +51,25 @@ def test_alive_is_what_some_text_completes(pattern: str, most: int) -> None:
 def test_too_many_states_are_refused() -> None:
     with pytest.raises(ConstraintError, match="more than 40"):
         both(compile_regex("[ab]{0,50}"), compile_regex("[ab]{0,99}"))
+
+
+@pytest.mark.parametrize(
+    ("most", "left_out", "is_alive"),
+    [
+        (None, (b"", b"a", b"aa"), True),
+        (2, (b"", b"a", b"aa"), False),
+        (3, (b"", b"a", b"aa"), True),
+        (None, (), True),
+    ],
+)
+def test_repetitions_without_some_words(most: int | None, left_out: tuple[bytes, ...], is_alive: bool) -> None:
+    arena = Arena(Budget())
+    kept = arena.complement(arena.words(left_out))
+    assert Liveness(arena).alive(arena.both([arena.repeat(arena.literal(b"a"), 0, most), kept])) is is_alive
+
+
+def test_repetitions_that_cannot_be_spelled() -> None:
+    arena = Arena(Budget())
+    term = arena.both([arena.star(arena.literal(b"a")), arena.complement(arena.words([b"", b"b"]))])
+    assert not Liveness(arena, b"b").alive(term)
+    assert Liveness(arena, b"ab").alive(term)
