@@ -126,7 +126,7 @@ def softmax(values: Floats, mask: Bools, top: float, temperature: float, shares:
             weight = _exp(scaled) if let[i] else 0.0
             out[i] = weight
             total = _sum(total, weight)
-            weighted = _sum(weighted, weight * max(scaled, _LEAST))
+            weighted = _sum(weighted, weight * min(max(scaled, _LEAST), 0.0))  # masked ones may be inf
     share = 1 / total
     for i in range(len(shares)):
         shares[i] *= share

@@ -110,6 +110,13 @@ def test_what_is_far_below_keeps_its_digits(seed: int) -> None:
         assert found.raw_of(float(found.logits[one])) == pytest.approx(found.raw[one], rel=1e-12)
 
 
+def test_a_masked_logit_beyond_all_scales_leaves_the_entropy_of_the_others() -> None:
+    logits, mask = np.array([1e308, 0.0, 0.0, 0.0, 0.0]), np.array([False, True, True, True, True])
+    found = distributions(logits, mask, Sampler(temperature=0.01))
+    assert found.sampling.tolist() == [0, 0.25, 0.25, 0.25, 0.25]
+    assert found.sampling_entropy == pytest.approx(math.log(4), abs=1e-12)
+
+
 @pytest.mark.parametrize(
     "sampler",
     [
