@@ -34,7 +34,7 @@ from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
 from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
-from streamlit.runtime.scriptrunner import ScriptRunnerEvent
+from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils import script_run_context
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.web.cli import main
@@ -73,23 +73,23 @@ def name_by_hash(message: ForwardMsg) -> None:
         message.hash = f"{hash(message.SerializeToString(deterministic=True)):x}"
 
 
-def on_event(session: AppSession, *event: Any, **details: Any) -> None:
+def on_event(session: AppSession, runner: ScriptRunner | None, event: ScriptRunnerEvent, **details: Any) -> None:
     """Like Streamlit's own, for many messages at once: called in a script's thread, acts in the event loop's."""
     waiting = vars(session).setdefault("events_waiting", deque())
-    waiting.append((event, details))
-    if details["event"] is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+    waiting.append((runner, event, details))
+    if event is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
         session._call_soon_on_event_loop(lambda: tell(session, waiting))
     elif len(waiting) == 1:
         loop = session._event_loop
         session._call_soon_on_event_loop(lambda: loop.call_later(TOGETHER, tell, session, waiting))
 
 
-def tell(session: AppSession, waiting: deque[tuple[Any, Any]]) -> None:
+def tell(session: AppSession, waiting: deque[tuple[ScriptRunner | None, ScriptRunnerEvent, dict[str, Any]]]) -> None:
     """Let a session know of the events that wait, in their order. Its messages are for the browser as they are."""
     while waiting:
-        (runner, *event), details = waiting.popleft()
-        if details["event"] is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
-            session._handle_scriptrunner_event_on_event_loop(runner, *event, **details)
+        runner, event, details = waiting.popleft()
+        if event is not ScriptRunnerEvent.ENQUEUE_FORWARD_MSG:
+            session._handle_scriptrunner_event_on_event_loop(runner, event, **details)
         elif runner is session._scriptrunner:
             session._browser_queue.enqueue(details["forward_msg"])
     session._message_enqueued_callback()
