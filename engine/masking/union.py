@@ -4,6 +4,7 @@ is behind it walks on.
 
 from __future__ import annotations
 
+from collections import deque
 from functools import reduce
 from operator import or_
 
@@ -228,10 +229,11 @@ class Union:
     def _open(self, number: int) -> None:
         """Find with what a part begins; of the parts behind too where nothing stands before them, for they are read in
         the same places, or a short text, for most walks get there."""
-        pending = [(number, False)]
+        # In the order of the source: terms are told in the order in which they were made.
+        pending = deque([(number, False)])
         opened: list[tuple[int, list[int]]] = []
         while pending:
-            number, is_behind = pending.pop()
+            number, is_behind = pending.popleft()
             if number not in self._unopened:
                 continue
             openings = self._openings.of(self._terms[number])

@@ -14,6 +14,7 @@ from engine.constraint import Constraint
 from engine.errors import ConstraintError
 from engine.masking import Masker
 from engine.vocabulary import Vocabulary
+from engine.vocabulary.small import small_vocabulary
 
 SPANNING = [
     '{"',
@@ -165,3 +166,17 @@ def test_a_token_that_closes_one_undeclared_key_and_another() -> None:
         for token_id in range(len(TOKENS), len(tokens)):
             accepted = constraint.advance(state, tokens[token_id]) is not None
             assert (token_id in masker.mask(state)) == accepted, (prefix, tokens[token_id])
+
+
+def test_what_remains_is_told_in_the_order_of_the_source_after_masks() -> None:
+    kinds = [{"properties": {"t": {"const": name}}, "required": ["t"], "type": "object"} for name in ("one", "two")]
+    constraint = compile_json_schema({"anyOf": kinds}, objects="closed")
+    masker = Masker(constraint, small_vocabulary())
+    state = constraint.start
+    for byte in b'{"t":"':
+        masker.mask(state)
+        after = constraint.advance(state, bytes([byte]))
+        assert after is not None
+        state = after
+    said = constraint.describe(state)
+    assert said.index("one") < said.index("two")
