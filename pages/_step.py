@@ -57,7 +57,7 @@ _whole_question: Once[str, Question] = Once(24)
 _question: Once[tuple[str, str], Question] = Once(256)
 """Any other about what a model has read."""
 
-About = tuple[str, bool, int, tuple[Candidate, ...]]
+About = tuple[str, bool, int, bytes, int, tuple[Candidate, ...]]
 """What was read, whether all of the distribution is at hand, and what is recorded of it: a file may say anything."""
 
 _paid: Once[About, tuple[Paid, ...]] = Once(500)
@@ -135,16 +135,20 @@ def _seen(visit: Visit, trace: Trace, step: Step, model: Model | None) -> Seen:
 def read_so_far(trace: Trace, index: int) -> str:
     """A digest of the run's spec and of all the model has read before step `index`: what visitors may share goes by it.
 
-    A trace from a file may hold other tokens than its spec leads to, so the run's id is not enough.
+    A trace from a file may hold other tokens than its spec leads to, or say that others were healed or spell nothing,
+    so the run's id is not enough.
     """
     ids = [i for i, _ in trace.prompt_tokens] + [-1] + [step.token_id for step in trace.steps[:index]]
-    return hashlib.blake2b(f"{trace.run_id} {ids}".encode()).hexdigest()
+    silent = [step.index for step in trace.steps[:index] if step.end]
+    prefix = trace.healed.prefix if trace.healed else b""
+    return hashlib.blake2b(f"{trace.run_id} {ids} {silent} {prefix!r}".encode()).hexdigest()
 
 
 def _about(seen: Seen) -> About:
     """What visitors may share of what a model says of a step."""
     step = seen.step
-    return read_so_far(seen.trace, step.index), seen.whole is not None, step.token_id, step.candidates
+    read = read_so_far(seen.trace, step.index)
+    return read, seen.whole is not None, step.token_id, step.owed, step.narrowed, step.candidates
 
 
 def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from engine.decoding.records import ConstraintSource, RunSpec, Sampler, Trace
+from engine.decoding.records import ConstraintSource, Healed, RunSpec, Sampler, Trace
 from engine.shipped import shipped_trace
 from pages import _link
 from pages._lookup import matches
@@ -198,6 +198,24 @@ def test_a_trace_of_another_vocabulary_is_looked_into_by_its_records() -> None:
     assert not sent(at, "lookup")
     assert looked(at)["verdict"] == "masked"
     assert not looked(at)["takes"]
+
+
+@pytest.mark.usefixtures("fake_model")
+@pytest.mark.parametrize(
+    "forged",
+    [
+        lambda trace: replace(trace, healed=Healed((), b'{"x', ())),
+        lambda trace: replace(trace, steps=(replace(trace.steps[0], end=True), *trace.steps[1:])),
+    ],
+)
+def test_a_file_does_not_change_what_others_see(forged: Callable[[Trace], Trace]) -> None:
+    at = at_step(replace(SPEC, prompt=f"A secret. {id(forged)}"), 3)
+    run = at.session_state["visit"].run
+    honest = run.trace
+    run.trace = forged(honest)
+    assert looked(at, token(b' "')).get("hops") == []
+    run.trace = honest
+    assert looked(at, token(b' "'))["owners"] == ["/properties/age (type)"]
 
 
 @pytest.mark.parametrize(
