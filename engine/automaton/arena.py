@@ -176,8 +176,6 @@ class Arena:
         if known := self._table.get(key) or self._base.get(key):
             return known
         kind = type(head)
-        if kind is Seq:
-            return self.concat([*spine(head), tail])
         if kind in _ATOMS or type(tail) in _ATOMS:
             if head is self.empty or tail is self.empty:
                 return self.empty
@@ -185,6 +183,10 @@ class Arena:
                 return tail if head is self.epsilon else head
             if tail is self.epsilon:
                 return head
+        if kind is Seq:
+            for part in reversed(spine(head)):
+                tail = self.seq(part, tail)
+            return tail
         following = tail.head if isinstance(tail, Seq) else tail
         if kind is Repeat or type(following) is Repeat:
             body, low, high = counted(head)
