@@ -100,8 +100,7 @@ def walk(
     later_count, doubtful_count = 0, 0
     states, ends = path[0], path[1]
     met, shared = np.count_nonzero(visited), len(known_rows)
-    room = len(stack) - len(byte) - 1
-    closed = path[0][:0]
+    room, closed = len(stack) - len(byte) - 1, path[0][:0]
     while top:
         if doubtful_count == len(doubtful):
             return later_count, doubtful_count, cell_count, NO_ROOM
