@@ -47,6 +47,10 @@ class Opening(NamedTuple):
     barred: tuple[bytes, ...] = ()
 
 
+class Mixed(Exception):
+    """A part is a condition on what rules read, as of a look-ahead inside a repetition: its texts are no row of lexemes."""
+
+
 class Openings:
     """The openings of parts in mask form (no owners, captured texts unknown), each found once.
 
@@ -64,11 +68,14 @@ class Openings:
     def of(self, part: Term) -> tuple[Opening, ...] | None:
         """With what a part may begin; None where that depends on a captured text that is not known.
 
-        What follows a part that may be empty is not among them.
+        What follows a part that may be empty is not among them. Raises `Mixed` for a conjunction or complement of
+        rules.
         """
         if part is self._arena.uncertain:
             return None
         term = self._arena.body(part) if isinstance(part, Call) else part
+        if isinstance(term, (And, Not)) and not self.is_closed(term):
+            raise Mixed
         if not isinstance(term, Alt) or self._is_one(term):
             return tuple(self._open(term))
         return self._merged([opening for member in term.members for opening in self._of_member(member)])

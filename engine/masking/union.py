@@ -18,7 +18,7 @@ from engine.masking.growing import Growing
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes
 from engine.masking.memory import counted
-from engine.masking.openings import Opening, Openings
+from engine.masking.openings import Mixed, Opening, Openings
 from engine.masking.scratch import Scratch
 from engine.masking.splits import Splits
 from engine.masking.token_mask import Bits
@@ -102,15 +102,18 @@ class Union:
 
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
-        texts captured before, unless it is allowed already. None if there are more than `MOST_MET` items to walk."""
+        texts captured before, unless it is allowed already. None if there are more than `MOST_MET` items to walk, or a `Mixed` part."""
         if self._cells.count > MOST_CELLS:
             self._cells.clear()
             self._cell_of = {self._arena.epsilon.id: END}
         cell = self._cell(term)
         scratch = self._pool.take()
-        while (found := self._read(scratch, cell)) is None and len(scratch.visited) < MOST_MET:
-            self._arena.check_time()
-            scratch.grow()
+        try:
+            while (found := self._read(scratch, cell)) is None and len(scratch.visited) < MOST_MET:
+                self._arena.check_time()
+                scratch.grow()
+        except Mixed:
+            found = None
         self._pool.give(scratch)
         return found
 
