@@ -48,7 +48,7 @@ class Opening(NamedTuple):
 
 
 class Mixed(Exception):
-    """A part is a condition on what rules read, as of a look-ahead inside a repetition: its texts are no row of lexemes."""
+    """A part is a condition on what rules read, as of a look-ahead inside a repetition: no row of lexemes."""
 
 
 class Openings:
