@@ -102,7 +102,8 @@ class Union:
 
     def of(self, term: Term) -> tuple[Bits, tuple[int, ...]] | None:
         """The tokens that can be read from a term in mask form, and trie nodes; what is in their subtrees depends on
-        texts captured before, unless it is allowed already. None if more than `MOST_MET` items are to be walked, or a part is `Mixed`."""
+        texts captured before, unless it is allowed already. None if more than `MOST_MET` items are to be walked, or a
+        part is `Mixed`."""
         if self._cells.count > MOST_CELLS:
             self._cells.clear()
             self._cell_of = {self._arena.epsilon.id: END}
