@@ -320,8 +320,8 @@ class Arena:
 
     def capture(self, rule: Rule, args: Any, language: Term, text: Captured = b"", form: Form = EXACT) -> Term:
         """Read a text of `language`, then go on as the rule says."""
-        if language is self.empty:
-            return self.empty
+        if language is self.empty or language is self.uncertain:
+            return language
         if language is self.epsilon:
             return self.to_form(rule.after(self, args, text), form)
         self.captures = True

@@ -17,6 +17,7 @@ from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.automaton.liveness import Liveness
 from engine.automaton.terms import Alt, Bytes, Epsilon, Literal, Repeat, Seq, Term, Words
 from engine.errors import BudgetError
+from engine.masking.openings import Mixed
 from engine.masking.walk import ACCEPTING, SPELLED, WANTED, WHOLE
 
 FEW = 16
@@ -57,7 +58,8 @@ class Lexemes:
         return self._shared + len(self._terms)
 
     def number(self, term: Term) -> int:
-        """The state in which a regular term remains to be read, DEAD if it is empty."""
+        """The state in which a term remains to be read, DEAD if it is empty. Raises `Mixed` where that depends on what
+        was captured within it."""
         known = self._numbers.get(term.id)
         if known is None:
             known = self._numbers[term.id] = self._find(term)
@@ -108,6 +110,8 @@ class Lexemes:
     def _find(self, term: Term) -> int:
         if self._known and (known := self._known.get(self._shape(term))) is not None:
             return known
+        if term is self._arena.uncertain:
+            raise Mixed
         is_spelled = self._spellable.alive(term)
         if not is_spelled and not self._alive.alive(term):
             return DEAD

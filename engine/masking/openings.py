@@ -48,7 +48,8 @@ class Opening(NamedTuple):
 
 
 class Mixed(Exception):
-    """A part is a condition on what rules read, as of a look-ahead inside a repetition: no row of lexemes."""
+    """A part is a condition on what rules read, as of a look-ahead inside a repetition, or a captured text within which
+    others are: no row of lexemes."""
 
 
 class Openings:

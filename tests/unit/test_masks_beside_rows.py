@@ -51,6 +51,7 @@ OBJECT = {
 }
 ARRAY = {"type": "array", "items": {"enum": [1, 2, 12, "a", "ab"]}, "uniqueItems": True, "minItems": 2}
 STRINGS = {"anyOf": [{"type": "string", "pattern": "^(ab|a)*b?$"}, {"type": "string", "minLength": 2}, {"const": 'a"'}]}
+UNIQUE = {"type": "array", "uniqueItems": True}
 TEMPERED = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^((?!ab).)*$"}}, "required": ["a"]}
 RECURSIVE = 'root ::= [a-c ]* tail\ntail ::= "{" root "}" tail | "1" | "ab"? (" " tail)?\n'
 AMBIGUOUS = 'root ::= r0 r1\nr0 ::= ("a" | "ab" | r1)* "b"?\nr1 ::= "b" r0 | "é" | "\\"" [^"]* "\\""\n'
@@ -61,6 +62,7 @@ CONSTRAINTS: dict[str, Made] = {
     "object, closed": lambda: compile_json_schema(OBJECT, whitespace="compact", objects="closed"),
     "any value": lambda: compile_json_schema(True, whitespace="any"),
     "unique items": lambda: compile_json_schema(ARRAY),
+    "unique lists of what is unique": lambda: compile_json_schema({**UNIQUE, "items": UNIQUE}, whitespace="compact"),
     "strings": lambda: compile_json_schema(STRINGS, spelling="any"),
     "regex": lambda: compile_regex(r'(ab|a.|é{2}|[^a]\d)*("|\w{3,40})?'),
     "look-aheads in repetitions": lambda: compile_regex(r"(?:(?!1)\d(?:a|bc|(?=a).)|(?:(?!ab)\w)+\"){2,40}"),
