@@ -66,14 +66,12 @@ class Openings:
         self._members: dict[int, tuple[Opening, ...]] = {}
         self._closed: dict[int, bool] = {}
 
-    def of(self, part: Term) -> tuple[Opening, ...] | None:
-        """With what a part may begin; None where that depends on a captured text that is not known.
+    def of(self, part: Term) -> tuple[Opening, ...]:
+        """With what a part may begin.
 
         What follows a part that may be empty is not among them. Raises `Mixed` for a conjunction or complement of
         rules.
         """
-        if part is self._arena.uncertain:
-            return None
         term = self._arena.body(part) if isinstance(part, Call) else part
         if isinstance(term, (And, Not)) and not self.is_closed(term):
             raise Mixed

@@ -206,15 +206,17 @@ class Union:
     def _number(self, part: Term) -> int:
         number = self._numbers.get(part.id)
         if number is None:
-            is_spelled = self._spellable.alive(part)
+            is_doubtful = part is self._arena.uncertain  # and so is whether a text may end before it
+            is_spelled = not is_doubtful and self._spellable.alive(part)
             ways = folded(first_bytes(self._arena, part)) if self._openings.is_closed(part) else ANY
             # Only now: a budget may end any of the work before.
-            number = self._parts.append((UNOPENED, 0, part.nullable, is_spelled))
+            number = self._parts.append((DOUBTFUL if is_doubtful else UNOPENED, 0, part.nullable, is_spelled))
             self._ways.append(ways)
             self._numbers[part.id] = number
             self._terms.append(part)
             self._is_spelled.append(is_spelled)
-            self._unopened.add(number)
+            if not is_doubtful:
+                self._unopened.add(number)
         return number
 
     def _open_at_root(self, cell: int) -> None:
@@ -241,10 +243,6 @@ class Union:
             if number not in self._unopened:
                 continue
             openings = self._openings.of(self._terms[number])
-            if openings is None:
-                self._parts.array[number, :2] = DOUBTFUL, 0
-                self._unopened.discard(number)
-                continue
             rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
             self._parts.array[number, :2] = self._choices.extend(rows)
             self._unopened.discard(number)

@@ -108,10 +108,10 @@ def walk(
         node, resumed, end, cell, sure = stack[top]
         first, last, after, is_wanting = 0, 1, END, False
         if resumed < 0:
-            if not ways_on[node] & _ways(cell, cells, parts, ways):
-                continue
             part, after = cells[cell, 0], cells[cell, 1]
             first, last = parts[part, 0], parts[part, 1]
+            if first != DOUBTFUL and not ways_on[node] & _ways(cell, cells, parts, ways):
+                continue
             if first == UNOPENED:
                 later[later_count] = stack[top]
                 later_count += 1
@@ -142,7 +142,7 @@ def walk(
                             break
                         if sure:
                             allow(at, token_start, token_ids, bits)
-                    if at >= 0 and ways_on[at]:
+                    if at >= 0 and (ways_on[at] or not sure):
                         behind, cell_count = cons(rests, rest, rest_end, after, parts, cells, index, cell_count)
                         top, met = _push(stack, top, visited, met, at, behind)
                     continue

@@ -180,3 +180,16 @@ def test_what_remains_is_told_in_the_order_of_the_source_after_masks() -> None:
         state = after
     said = constraint.describe(state)
     assert said.index("one") < said.index("two")
+
+
+@pytest.mark.parametrize("whitespace", ["compact", "spaced", "any"])
+@pytest.mark.parametrize("least", [0, 2, 3])
+@pytest.mark.parametrize("prefix", ['["a', '["a","n', '["n", "a', '["an", "a", "n', "["])
+def test_a_comma_in_the_token_that_ends_the_last_unique_item(prefix: str, least: int, whitespace: str) -> None:
+    schema = {"items": {"enum": ["a", "n", "an"][: max(2, least)]}, "uniqueItems": True, "minItems": least}
+    constraint = compile_json_schema({"type": "array", **schema}, whitespace=whitespace)  # type: ignore[arg-type]
+    masker = Masker(constraint, small_vocabulary())
+    state = constraint.advance(constraint.start, prefix.encode())
+    if state is not None:
+        mask, last = masker.mask(state), masker.vocabulary.size - 1
+        assert [i in mask for i in range(last)] == [masker.advance(state, i) is not None for i in range(last)]

@@ -122,7 +122,6 @@ def captured(language: Term, text: Captured) -> Term:
 
 
 def test_what_follows_a_text_that_is_not_known_is_not_known() -> None:
-    assert opened(ARENA.uncertain) is None
     assert opened(captured(AB, UNKNOWN)) == {Opening(AB, (ARENA.uncertain,))}
     not_known = Opening(None, (ARENA.uncertain,))
     assert opened(captured(DIGITS, UNKNOWN)) == {Opening(DIGITS, not_known.rest), not_known}, "it may end at once"

@@ -102,15 +102,21 @@ class ItemsRule:
         """The next item, or the end."""
         origin = self.plan.origin
         space = arena.tag(origin, self.layout.space)
+        is_unsure = args.twin is UNKNOWN or UNKNOWN in args.used
         options = []
         if self._may_end(args):
             options.append(arena.seq(space, arena.tag(origin, arena.literal(b"]"))))
+        elif is_unsure:
+            return arena.uncertain
         if self.plan.high is None or args.index < self.plan.high:
-            # What may follow an item that was not remembered depends on what it was.
-            unsure = args.twin is UNKNOWN or UNKNOWN in args.used
-            comma = arena.tag(origin, arena.concat([self.layout.space, arena.literal(b","), self.layout.after_comma]))
-            next_one = arena.uncertain if unsure else arena.alt(self._items(arena, args))
-            options.append(arena.seq(comma if args.index else space, next_one))
+            if is_unsure:
+                # What may follow an item that was not remembered depends on what it was, the comma itself as well:
+                # nothing stands between the two.
+                comma, next_one = arena.seq(self.layout.space, arena.literal(b",")), arena.uncertain
+            else:
+                comma = arena.concat([self.layout.space, arena.literal(b","), self.layout.after_comma])
+                next_one = arena.alt(self._items(arena, args))
+            options.append(arena.seq(arena.tag(origin, comma) if args.index else space, next_one))
         return arena.alt(options)
 
     def core(self, arena: Arena, args: Progress) -> Term:

@@ -113,14 +113,17 @@ class MembersRule:
             return arena.empty
         following = [part for index in self._candidates(args) for part in self._member(arena, args, index)]
         following += self._undeclared(arena, args)
-        # Which names are free after one that was not remembered depends on what it was.
         next_one = arena.alt(following)
+        comma = arena.seq(arena.literal(b","), self.layout.after_comma)
         if UNKNOWN in args.used:
+            # Which names are free after one that was not remembered depends on what it was, the comma itself as well:
+            # nothing stands between the two.
             is_full = self.plan.high is not None and args.count >= self.plan.high
-            next_one = arena.empty if is_full else arena.uncertain
+            comma, next_one = arena.literal(b","), arena.empty if is_full else arena.uncertain
+            if not self._may_end(args):
+                return next_one
         if args.started:
-            comma = self._tagged(arena, arena.seq(arena.literal(b","), self.layout.after_comma))
-            next_one = arena.seq(comma, next_one)
+            next_one = arena.seq(self._tagged(arena, comma), next_one)
         options = [next_one]
         if self._may_end(args):
             options.append(self._tagged(arena, arena.literal(b"}")))
