@@ -55,11 +55,9 @@ def rule(term: Term) -> Term:
 OPENINGS = Openings(ARENA, lambda lexeme: lexeme is ARENA.seq(CHARACTERS, QUOTE))
 
 
-def opened(part: Term) -> set[Opening] | None:
+def opened(part: Term) -> set[Opening]:
     """The openings in any order, each once."""
     found = OPENINGS.of(part)
-    if found is None:
-        return None
     assert len(set(found)) == len(found)
     return set(found)
 
