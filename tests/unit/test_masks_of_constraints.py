@@ -193,3 +193,19 @@ def test_a_comma_in_the_token_that_ends_the_last_unique_item(prefix: str, least:
     if state is not None:
         mask, last = masker.mask(state), masker.vocabulary.size - 1
         assert [i in mask for i in range(last)] == [masker.advance(state, i) is not None for i in range(last)]
+
+
+@pytest.mark.parametrize("key_order", ["schema", "any"])
+def test_declared_names_are_told_before_another_name(key_order: str) -> None:
+    properties = {"name": {"type": "string"}, "age": {"type": "integer"}}
+    constraint = compile_json_schema({"type": "object", "properties": properties}, key_order=key_order)  # type: ignore[arg-type]
+    masker = Masker(constraint, small_vocabulary())
+    state = constraint.start
+    for byte in b'{"':
+        masker.mask(state)
+        after = constraint.advance(state, bytes([byte]))
+        assert after is not None
+        state = after
+    assert [origin.pointer for origin in constraint.origins(state)] == ["/properties/name", "/properties/age", ""]
+    said = constraint.describe(state)
+    assert said.index('"name"') < said.index('"age"') < said.index("<another name>")

@@ -59,7 +59,8 @@ class JsonText:
         """A fixed text between quotation marks, part by part, owned and called what it is."""
         quote = self.arena.literal(b'"')
         if self.spelling == "plain":
-            parts = [self.arena.literal(b'"' + spelled(text) + b'"')]
+            # Two parts: what follows the first quotation mark is told in the order in which names are declared.
+            parts = [quote, self.arena.literal(spelled(text) + b'"')]
         else:
             parts = [quote, *map(self._one, text), quote]
         return tuple(self.arena.tag(origin, part, f'"{text}"') for part in parts)
