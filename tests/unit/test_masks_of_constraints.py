@@ -168,44 +168,52 @@ def test_a_token_that_closes_one_undeclared_key_and_another() -> None:
             assert (token_id in masker.mask(state)) == accepted, (prefix, tokens[token_id])
 
 
+def after_masks(constraint: Constraint, text: str) -> int:
+    """The state after a text, each mask on the way made before the next byte is read."""
+    masker, state = Masker(constraint, small_vocabulary()), constraint.start
+    for byte in text.encode():
+        masker.mask(state)
+        after = constraint.advance(state, bytes([byte]))
+        assert after is not None, text
+        state = after
+    return state
+
+
 def test_what_remains_is_told_in_the_order_of_the_source_after_masks() -> None:
     kinds = [{"properties": {"t": {"const": name}}, "required": ["t"], "type": "object"} for name in ("one", "two")]
     constraint = compile_json_schema({"anyOf": kinds}, objects="closed")
-    masker = Masker(constraint, small_vocabulary())
-    state = constraint.start
-    for byte in b'{"t":"':
-        masker.mask(state)
-        after = constraint.advance(state, bytes([byte]))
-        assert after is not None
-        state = after
-    said = constraint.describe(state)
+    said = constraint.describe(after_masks(constraint, '{"t":"'))
     assert said.index("one") < said.index("two")
-
-
-@pytest.mark.parametrize("whitespace", ["compact", "spaced", "any"])
-@pytest.mark.parametrize("least", [0, 2, 3])
-@pytest.mark.parametrize("prefix", ['["a', '["a","n', '["n", "a', '["an", "a", "n', "["])
-def test_a_comma_in_the_token_that_ends_the_last_unique_item(prefix: str, least: int, whitespace: str) -> None:
-    schema = {"items": {"enum": ["a", "n", "an"][: max(2, least)]}, "uniqueItems": True, "minItems": least}
-    constraint = compile_json_schema({"type": "array", **schema}, whitespace=whitespace)  # type: ignore[arg-type]
-    masker = Masker(constraint, small_vocabulary())
-    state = constraint.advance(constraint.start, prefix.encode())
-    if state is not None:
-        mask, last = masker.mask(state), masker.vocabulary.size - 1
-        assert [i in mask for i in range(last)] == [masker.advance(state, i) is not None for i in range(last)]
 
 
 @pytest.mark.parametrize("key_order", ["schema", "any"])
 def test_declared_names_are_told_before_another_name(key_order: str) -> None:
     properties = {"name": {"type": "string"}, "age": {"type": "integer"}}
     constraint = compile_json_schema({"type": "object", "properties": properties}, key_order=key_order)  # type: ignore[arg-type]
-    masker = Masker(constraint, small_vocabulary())
-    state = constraint.start
-    for byte in b'{"':
-        masker.mask(state)
-        after = constraint.advance(state, bytes([byte]))
-        assert after is not None
-        state = after
+    state = after_masks(constraint, '{"')
     assert [origin.pointer for origin in constraint.origins(state)] == ["/properties/name", "/properties/age", ""]
     said = constraint.describe(state)
     assert said.index('"name"') < said.index('"age"') < said.index("<another name>")
+
+
+THREE = ["a", "n", "an"]
+
+
+@pytest.mark.parametrize("whitespace", ["compact", "spaced", "any"])
+@pytest.mark.parametrize(
+    ("schema", "text"),
+    [
+        ({"items": {"enum": ["a", "n"]}}, '["a'),
+        ({"items": {"enum": ["a", "n"]}}, '["a","n'),
+        ({"items": {"enum": ["a", "n"]}, "minItems": 2}, '["a'),
+        ({"items": {"enum": THREE}, "minItems": 3}, '["n","a'),
+        ({"items": {"enum": THREE}, "minItems": 3}, '["an","a","n'),
+        ({"items": {"enum": THREE}, "maxItems": 2, "contains": {"const": "an"}}, '["a","a'),
+        ({"items": {"enum": THREE}, "maxItems": 2, "contains": {"const": "an"}}, '["a","'),
+    ],
+)
+def test_what_may_follow_the_last_unique_item_in_its_own_token(schema: Any, text: str, whitespace: str) -> None:
+    constraint = compile_json_schema({"type": "array", "uniqueItems": True, **schema}, whitespace=whitespace)  # type: ignore[arg-type]
+    masker, state = Masker(constraint, small_vocabulary()), after_masks(constraint, text)
+    mask, ids = masker.mask(state), range(masker.vocabulary.size - 1)
+    assert [i in mask for i in ids] == [masker.advance(state, i) is not None for i in ids]

@@ -103,12 +103,13 @@ class ItemsRule:
         origin = self.plan.origin
         space = arena.tag(origin, self.layout.space)
         is_unsure = args.twin is UNKNOWN or UNKNOWN in args.used
+        is_full = self.plan.high is not None and args.index >= self.plan.high
         options = []
         if self._may_end(args):
             options.append(arena.seq(space, arena.tag(origin, arena.literal(b"]"))))
-        elif is_unsure:
+        elif is_unsure and not is_full:
             return arena.uncertain
-        if self.plan.high is None or args.index < self.plan.high:
+        if not is_full:
             if is_unsure:
                 # What may follow an item that was not remembered depends on what it was, the comma itself as well:
                 # nothing stands between the two.
