@@ -111,3 +111,26 @@ def test_random_schemas(schema: Any) -> None:
     except ConstraintError:
         return
     assert not admitted or text is not None
+
+
+def nested(depth: int, innermost: Any) -> Any:
+    """Objects in objects, each of which must have the next one."""
+    for _ in range(depth):
+        innermost = {"type": "object", "required": ["a"], "properties": {"a": innermost}}
+    return innermost
+
+
+def test_nesting_is_seen_through() -> None:
+    assert glance(nested(120, {"type": "integer"}))
+    assert not glance(nested(120, False))
+    assert not glance(nested(60, {"anyOf": [{"$ref": "#"}, False]}))
+
+
+def test_chains_of_references_are_seen_through() -> None:
+    chain = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(3_000)}
+    assert glance({"$ref": "#/$defs/d0", "$defs": {**chain, "d3000": {"type": "null"}}})
+    assert not glance({"$ref": "#/$defs/d0", "$defs": {**chain, "d3000": {"$ref": "#/$defs/d0"}}})
+
+
+def test_no_level_of_a_nested_schema_is_made_before_a_value_begins_there() -> None:
+    assert len({compile_json_schema(nested(depth, {})).report.terms for depth in (10, 40, 120)}) == 1

@@ -6,15 +6,12 @@ before a value begins there. What the keywords do not show is left to `Liveness`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Generator, Iterable
 from decimal import Decimal
 from typing import Any
 
 from engine.grammar.json_schema.document import Document, Subschema
 from engine.grammar.json_schema.keywords import TYPES
-
-DEEPEST = 30
-"""Schemas within each other beyond which it does not look."""
 
 MOST_ITEMS = 100
 """Items and members that must come beyond which it does not look: there are limits on them."""
@@ -38,6 +35,10 @@ _UNSEEN = {
 """By type, the keywords that say too much for a glance."""
 
 
+Look = Generator[Subschema, bool | None, bool]
+"""Asks whether some schemas are satisfied, each when those before do not decide, and returns whether one is."""
+
+
 class Glance:
     """Looks at the schemas of one document. A value that it has in mind is spelled with printable ASCII alone.
 
@@ -52,24 +53,33 @@ class Glance:
         self._is_far = any(map(_may_be_refused, document.reachable))
         self._known: dict[Subschema, bool] = {}
 
-    def admits(self, schema: Subschema, depth: int = 0) -> bool:
+    def admits(self, schema: Subschema) -> bool:
         """Whether some value surely satisfies a schema; False if that is not seen."""
-        known = self._known.get(schema)
-        if known is None:
-            self._known[schema] = False  # what needs itself is satisfied by nothing that way
-            known = not self._is_far and depth < DEEPEST and self._look(schema, depth + 1)
-            self._known[schema] = known
-        return known
+        if self._is_far:
+            return False
+        known = self._known
+        looks: list[tuple[Subschema, Look]] = []
+        asked, answer = schema, known.get(schema)
+        while answer is None or looks:
+            if answer is None:
+                known[asked] = False  # what needs itself is satisfied by nothing that way
+                looks.append((asked, self._look(asked)))
+            try:
+                asked = looks[-1][1].send(answer)
+                answer = known.get(asked)
+            except StopIteration as end:
+                answer = known[looks.pop()[0]] = bool(end.value)
+        return answer
 
-    def _look(self, schema: Subschema, depth: int) -> bool:
+    def _look(self, schema: Subschema) -> Look:
         value = schema.value
         if isinstance(value, bool):
             return value
         if self._document.ignores_siblings(schema):
-            return self.admits(self._document.target(schema), depth)
+            return bool((yield self._document.target(schema)))
         other = _OTHER_VALUES.intersection(value)
         if not other:
-            return any(self._admits_type(schema, kind, depth) for kind in _types(schema))
+            return (yield from _any_way(self._needed(schema, kind) for kind in _types(schema)))
         keyword = next(iter(other))
         if len(value) > 1 and not (keyword in ("enum", "const") and len(value) == 2 and "type" in value):
             return False
@@ -77,25 +87,26 @@ class Glance:
             listed = [value["const"]] if keyword == "const" else value["enum"]
             return any(_is_plain(constant, _types(schema)) for constant in listed)
         if keyword == "$ref":
-            return self.admits(self._document.target(schema), depth)
+            return bool((yield self._document.target(schema)))
         if keyword not in ("anyOf", "oneOf", "allOf"):
             return False
         parts = self._document.children(schema, keyword)
-        if keyword == "anyOf" or len(parts) == 1:
-            return any(self.admits(part, depth) for part in parts)
-        return keyword == "oneOf" and _are_apart(parts) and any(self.admits(part, depth) for part in parts)
+        if keyword == "anyOf" or len(parts) == 1 or (keyword == "oneOf" and _are_apart(parts)):
+            return (yield from _any_way([part] for part in parts))
+        return False
 
-    def _admits_type(self, schema: Subschema, kind: str, depth: int) -> bool:
-        """Whether some value of a type surely satisfies the keywords that speak of it."""
+    def _needed(self, schema: Subschema, kind: str) -> list[Subschema] | None:
+        """Schemas of which, if each is satisfied, a value of a type can be made that satisfies this one; None if
+        the keywords that speak of the type do not show that."""
         if not _UNSEEN.get(kind, frozenset()).isdisjoint(schema.value):  # type: ignore[arg-type]
-            return False
-        if kind == "string":
-            return self._admits_string(schema)
-        if kind in ("number", "integer"):
-            return _admits_number(schema)
+            return None
         if kind == "array":
-            return self._admits_array(schema, depth)
-        return kind != "object" or self._admits_object(schema, depth)
+            return self._needed_items(schema)
+        if kind == "object":
+            return self._needed_members(schema)
+        if kind == "string":
+            return [] if self._admits_string(schema) else None
+        return [] if kind not in ("number", "integer") or _admits_number(schema) else None
 
     def _admits_string(self, schema: Subschema) -> bool:
         """Whether one of pattern, format and length is all that is said, and can be met."""
@@ -108,36 +119,48 @@ class Glance:
         low = schema.get("minLength", 0)
         return bool(low <= schema.get("maxLength", low))
 
-    def _admits_array(self, schema: Subschema, depth: int) -> bool:
+    def _needed_items(self, schema: Subschema) -> list[Subschema] | None:
         low = int(schema.get("minItems", 0))
         if low > schema.get("maxItems", low) or (low > 1 and schema.get("uniqueItems")):
-            return False
+            return None
         keyword = "prefixItems" if schema.has("prefixItems") else "items"
         rest = "additionalItems" if isinstance(schema.get("items"), list) else "items"
         first = self._document.children(schema, keyword) if isinstance(schema.get(keyword), list) else []
         asked = first[:low]
         if low > len(first) and schema.has(rest):
             asked.append(self._document.child(schema, rest))
-        return all(self.admits(item, depth) for item in asked)
+        return asked
 
-    def _admits_object(self, schema: Subschema, depth: int) -> bool:
-        """Whether the required members, and no others, make an object."""
+    def _needed_members(self, schema: Subschema) -> list[Subschema] | None:
+        """The required members, and no others, make an object."""
         required = dict.fromkeys(schema.get("required", ()))
         declared = schema.get("properties", {})
         if not schema.get("minProperties", 0) <= len(required) <= schema.get("maxProperties", len(required)):
-            return False
+            return None
         depending = {*schema.get("dependentRequired", ()), *schema.get("dependencies", ())}
         if required and (schema.has("patternProperties") or not depending.isdisjoint(required)):
-            return False
+            return None
         if not is_ascii(required):
-            return False
+            return None
         asked = [self._document.child(schema, "properties", name) for name in required if name in declared]
         if len(asked) < len(required):
             if self._document.options.objects == "closed":
-                return False
+                return None
             if schema.has("additionalProperties"):
                 asked.append(self._document.child(schema, "additionalProperties"))
-        return all(self.admits(member, depth) for member in asked)
+        return asked
+
+
+def _any_way(ways: Iterable[list[Subschema] | None]) -> Look:
+    """Whether all schemas of some way are satisfied."""
+    for way in ways:
+        for part in way or ():
+            if not (yield part):
+                break
+        else:
+            if way is not None:
+                return True
+    return False
 
 
 def is_ascii(texts: Iterable[str]) -> bool:
