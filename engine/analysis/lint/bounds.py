@@ -23,7 +23,7 @@ from engine.grammar.json_schema.clauses import (
     Unique,
     limits,
 )
-from engine.grammar.json_schema.values import number_facts
+from engine.grammar.json_schema.scalars import number_facts
 
 WORDS = frozenset(("null", "true", "false"))
 MOST_DIFFERENT = 200

@@ -8,7 +8,7 @@ from engine.analysis.lint.subject import Subject, constants
 from engine.findings import Finding
 from engine.grammar.json_schema.clauses import NUMBERS, Bound, Multiple
 from engine.grammar.json_schema.numbers.text import NumberFacts, plain_decimal
-from engine.grammar.json_schema.values import number_facts
+from engine.grammar.json_schema.scalars import number_facts
 
 MOST_COUNTED = 1_000
 MOST_LISTED = 20

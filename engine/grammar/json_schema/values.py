@@ -7,10 +7,7 @@ it is not visited and recursion is a rule that calls itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
@@ -40,9 +37,17 @@ from engine.grammar.json_schema.formats import format_term
 from engine.grammar.json_schema.glance import Glance
 from engine.grammar.json_schema.layout import Layout
 from engine.grammar.json_schema.members import Keys
-from engine.grammar.json_schema.numbers.text import NumberFacts, NumberText, check_length
+from engine.grammar.json_schema.numbers.text import NumberText, check_length
 from engine.grammar.json_schema.objects import object_term
 from engine.grammar.json_schema.options import Options
+from engine.grammar.json_schema.scalars import (
+    admits,
+    constants_of,
+    excluded_of,
+    number_facts,
+    of_type,
+    speaks_of_strings,
+)
 from engine.grammar.json_schema.simplify import Simplifier
 from engine.grammar.json_schema.strings import JsonText, spelled
 from engine.grammar.regex.ecma import parse_ecma
@@ -163,8 +168,8 @@ class Values:
 
     def branch(self, branch: Branch, place: str) -> Term:
         """The values of one branch."""
-        constants = _constants(branch)
-        excluded = _excluded(branch)
+        constants = constants_of(branch)
+        excluded = excluded_of(branch)
         terms = []
         for word in ("null", "true", "false"):
             allowed = constants is None or ("word", word) in constants
@@ -194,10 +199,10 @@ class Values:
         facts = number_facts(branch)
         if constants is not None:
             origin = self.owner(branch, place, (Constants,))
-            numbers = _of_type(constants, "number")
+            numbers = of_type(constants, "number")
             for value in (*numbers, *facts.multiples, *facts.not_multiples):
                 check_length(value, origin.pointer, origin.keyword)
-            listed = [value for value in numbers if _admits(facts, value)]
+            listed = [value for value in numbers if admits(facts, value)]
             exactly = [self.numbers.exactly(value, origin.pointer) for value in dict.fromkeys(listed)]
             return self.arena.tag(origin, self.arena.alt(exactly), "<number>" if len(exactly) > 1 else "")
         origin = self.owner(branch, place, (Multiple, Bound))
@@ -209,8 +214,8 @@ class Values:
         if constants is None:
             origin = self.owner(branch, place, (Pattern, Format, Length))
             return self.arena.tag(origin, self.text.quoted(body), "<string>")
-        strings = _of_type(constants, "string")
-        if _speaks_of_strings(branch):
+        strings = of_type(constants, "string")
+        if speaks_of_strings(branch):
             strings = [value for value in strings if self._matches(body, spelled(value))]
         if not strings:
             return self.arena.empty
@@ -231,7 +236,7 @@ class Values:
             elif isinstance(clause, Format):
                 term = self._format(clause.name)
             elif isinstance(clause, Constants) and not clause.positive:
-                term = self.text.literals(_of_type(clause.values, "string"))
+                term = self.text.literals(of_type(clause.values, "string"))
             else:
                 continue
             denied = isinstance(clause, Constants) or not clause.positive
@@ -249,9 +254,9 @@ class Values:
                 if "string" not in branch.kinds:
                     continue
                 body = self._inside_string(branch)
-                constants = _constants(branch)
+                constants = constants_of(branch)
                 if constants is not None:
-                    listed = self.text.literals(_of_type(constants, "string"))
+                    listed = self.text.literals(of_type(constants, "string"))
                     body = self.arena.both([listed, body])
                 terms.append(body)
             self._strings[asked] = self.arena.alt(terms)
@@ -290,7 +295,7 @@ class Values:
 
     def _branch_domain(self, branch: Branch, limit: int) -> Domain:
         found: set[str] = set()
-        if branch.kinds & NUMBERS and _constants(branch) is None:
+        if branch.kinds & NUMBERS and constants_of(branch) is None:
             numbers = self.numbers.count_up_to(number_facts(branch), limit)
             if numbers is None or len(numbers) >= limit:
                 return MANY
@@ -386,64 +391,3 @@ _TYPE_NAMES = {
     "false": "boolean",
     "null": "null",
 }
-
-
-def number_facts(branch: Branch) -> NumberFacts:
-    """What the clauses of a branch say about numbers, constants aside."""
-    kinds = branch.kinds & NUMBERS
-    integer = None if len(kinds) == 2 else "integer" in kinds
-    lows = [clause for clause in branch.all(Bound) if clause.lower]
-    highs = [clause for clause in branch.all(Bound) if not clause.lower]
-    low = max(lows, key=lambda clause: (clause.value, clause.exclusive), default=None)
-    high = min(highs, key=lambda clause: (clause.value, not clause.exclusive), default=None)
-    multiples = branch.all(Multiple)
-    return NumberFacts(
-        integer=integer,
-        low=low.value if low else None,
-        low_exclusive=bool(low and low.exclusive),
-        high=high.value if high else None,
-        high_exclusive=bool(high and high.exclusive),
-        multiples=tuple(dict.fromkeys(clause.of for clause in multiples if clause.positive)),
-        not_multiples=tuple(dict.fromkeys(clause.of for clause in multiples if not clause.positive)),
-        excluded=tuple(_of_type(_excluded(branch), "number")),
-    )
-
-
-def _admits(facts: NumberFacts, value: Decimal) -> bool:
-    """Whether a number satisfies the facts."""
-    if facts.integer is not None and (value == value.to_integral_value()) != facts.integer:
-        return False
-    if facts.low is not None and (value < facts.low or (facts.low_exclusive and value == facts.low)):
-        return False
-    if facts.high is not None and (value > facts.high or (facts.high_exclusive and value == facts.high)):
-        return False
-    multiples = all(_is_multiple(value, of) for of in facts.multiples)
-    return multiples and not any(_is_multiple(value, of) for of in facts.not_multiples)
-
-
-def _is_multiple(value: Decimal, of: Decimal) -> bool:
-    return Fraction(value) % Fraction(of) == 0
-
-
-def _constants(branch: Branch) -> list[Scalar] | None:
-    """The scalars that every enum and const of the branch admits and none excludes, None if it has neither."""
-    listed: list[Scalar] | None = None
-    for clause in branch.all(Constants):
-        if clause.positive:
-            admitted = set(clause.values)
-            listed = [value for value in (clause.values if listed is None else listed) if value in admitted]
-    excluded = set(_excluded(branch))
-    return None if listed is None else [value for value in listed if value not in excluded]
-
-
-def _excluded(branch: Branch) -> list[Scalar]:
-    denied = [clause for clause in branch.all(Constants) if not clause.positive]
-    return [value for clause in denied for value in clause.values]
-
-
-def _of_type(scalars: Iterable[Scalar], kind: str) -> list[Any]:
-    return [value for named, value in scalars if named == kind]
-
-
-def _speaks_of_strings(branch: Branch) -> bool:
-    return any(isinstance(clause, (Length, Pattern, Format)) for clause in branch.clauses)
