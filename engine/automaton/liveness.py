@@ -7,13 +7,15 @@ regular parts with intersection or complement are decided by exploring their der
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
 from typing import TypeVar
 
 from engine.automaton.arena import Arena
+from engine.automaton.fixpoint import LeastFixpoint
+from engine.automaton.planned import LONGEST_TEXT, Draft, Endless, Text, joined, length, preference, times
 from engine.automaton.terms import (
     ALL_BYTES,
     FORGOTTEN,
@@ -36,26 +38,6 @@ from engine.automaton.terms import (
     spine,
 )
 from engine.errors import BudgetError
-
-LONGEST_TEXT = 20_000_000
-"""Bytes beyond which a text is not spelled out."""
-
-
-class Draft(bytes):
-    """A text in which something captured may be what an earlier captured text rules out."""
-
-
-class Endless:
-    """Stands for a text of more than `LONGEST_TEXT` bytes."""
-
-    def __len__(self) -> int:
-        return LONGEST_TEXT + 1
-
-
-ENDLESS = Endless()
-
-Text = bytes | Endless | None
-"""A shortest text of a language, None if the language is empty."""
 
 Value = TypeVar("Value", bool, Text)
 
@@ -207,7 +189,7 @@ class Liveness:
         if moves and self.alive(moves[0][1]):
             return byte, moves[0][1]
         onward = [(members, rest) for members, rest in self.arena.moves(term, self.alphabet) if self.alive(rest)]
-        members, rest = min(self.in_order(onward), key=lambda move: _length(self.planned(move[1])))
+        members, rest = min(self.in_order(onward), key=lambda move: length(self.planned(move[1])))
         return self._preferred(members), rest
 
     def _least(
@@ -218,51 +200,8 @@ class Liveness:
         bottom: Value,
         settle: Callable[[Call], Value | None],
     ) -> Value:
-        """Least fixpoint: assume the worst of every call, evaluate their cores until nothing changes.
-
-        `settle`: the value of a call that is known beforehand, else None.
-        """
-        assumed: dict[Call, Value] = {}
-        passing: dict[int, Value] = {}
-
-        def ask(part: Term) -> Value:
-            if part.id in known:
-                return known[part.id]
-            if isinstance(part, Call):
-                settled = settle(part)
-                return assumed.setdefault(part, bottom) if settled is None else settled
-            if part.id not in passing:
-                passing[part.id] = evaluate(part, ask)
-            return passing[part.id]
-
-        result = ask(term)
-        changed = bool(assumed)
-        while changed:
-            self._discover(assumed, ask)
-            changed = False
-            for call in reversed(list(assumed)):
-                self.arena.check_time()
-                passing.clear()
-                value = ask(self._core(call))
-                if value != assumed[call]:
-                    assumed[call] = value
-                    changed = True
-            passing.clear()
-            result = ask(term)
-        known.update((call.id, value) for call, value in assumed.items())
-        known.update(passing)
-        known[term.id] = result
-        return result
-
-    def _discover(self, assumed: dict[Call, Value], ask: Callable[[Term], Value]) -> None:
-        """Ask for every call's core, so that all calls below are in `assumed` before the first is settled."""
-        found = 0
-        while found < len(assumed):
-            calls = list(assumed)
-            for call in calls[found:]:
-                self.arena.check_time()
-                ask(self._core(call))
-            found = len(calls)
+        fixpoint = LeastFixpoint(known, evaluate, bottom, settle, self._core, self.arena.check_time)
+        return fixpoint.of(term)
 
     def _core(self, call: Call) -> Term:
         core = self._cores.get(call.id)
@@ -300,14 +239,14 @@ class Liveness:
         if term.nullable:
             return b""
         if isinstance(term, Seq):
-            return _joined([ask(part) for part in spine(term)])
+            return joined([ask(part) for part in spine(term)])
         if isinstance(term, Alt):
             texts = [text for text in map(ask, term.members) if text is not None]
-            return min(texts, key=_preference, default=None)
+            return min(texts, key=preference, default=None)
         if isinstance(term, Tag):
             return _blaming(term, ask)
         if isinstance(term, Repeat):
-            return _times(ask(term.body), term.low)
+            return times(ask(term.body), term.low)
         if isinstance(term, Bytes):
             return self._preferred(members) if (members := term.members & self.alphabet) else None
         if isinstance(term, Literal):
@@ -316,7 +255,7 @@ class Liveness:
             rests = (word[term.depth :] for word in term.words[term.low : term.high])
             return min(filter(self._spelt, rests), key=len, default=None)
         if isinstance(term, Capture):
-            text = _joined((ask(term.language), ask(self._after(term))))
+            text = joined((ask(term.language), ask(self._after(term))))
             return Draft(text) if isinstance(text, bytes) else text
         if isinstance(term, (And, Not)):
             return self._search(term)
@@ -419,34 +358,11 @@ class Liveness:
             raise BudgetError(f"Deciding whether a pattern can be matched takes more than {states - 1:,} states.")
 
 
-def _joined(texts: Sequence[Text]) -> Text:
-    if None in texts:
-        return None
-    if sum(map(_length, texts)) > LONGEST_TEXT:
-        return ENDLESS
-    kind = Draft if any(isinstance(text, Draft) for text in texts) else bytes
-    return kind(b"".join(text for text in texts if isinstance(text, bytes)))
-
-
-def _times(text: Text, count: int) -> Text:
-    if not isinstance(text, bytes):
-        return text
-    return type(text)(text * count) if len(text) * count <= LONGEST_TEXT else ENDLESS
-
-
-def _length(text: Text) -> int:
-    return 0 if text is None else len(text)
-
-
 def _blaming(term: Tag, ask: Callable[[Term], Value]) -> Value:
     try:
         return ask(term.body)
     except BudgetError as error:
         raise error.at(term.origin) from None
-
-
-def _preference(text: bytes | Endless) -> tuple[int, bytes, bool]:
-    return (len(text), b"", False) if isinstance(text, Endless) else (len(text), text, isinstance(text, Draft))
 
 
 def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
