@@ -106,6 +106,15 @@ class Arena:
         self.formless = forms.formless(self._table.values())
         return self
 
+    def dissolve(self) -> None:
+        """Let go of all terms. They refer to each other in circles: once nobody uses them they are freed at once, not
+        when the collector next looks at everything."""
+        for term in self._table.values():
+            term.cached_moves = None
+            if isinstance(term, Call):
+                term.cached_body = None
+        vars(self).clear()
+
     def _new(self, key: tuple[Any, ...], kind: type[Kind], nullable: bool) -> Kind:
         """Enter a new term under its key; its own fields are left to the caller."""
         number = len(self._table)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import ExitStack
 from functools import cache
 from typing import Any, Literal
 
@@ -56,17 +57,21 @@ def compile_json_schema(
     value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
     arena = arena_for(options, budget)
     arena.clock.start()
-    try:
+    with ExitStack() as refused:  # then all is let go of at once: it may be much
+        refused.callback(arena.dissolve)
         document = Document(value, options, at)
         values = Values(document, options, arena)
-        root = conjunction(document.root)
-        _meet_alternatives(document, values)
-        space = values.layout.space
-        automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
-        if automaton.start < 0:
-            raise unsatisfiable(values, root)
-    except RecursionError as error:
-        raise BudgetError("The schema's references are nested too deeply.") from error
+        refused.callback(values.dissolve)
+        try:
+            root = conjunction(document.root)
+            _meet_alternatives(document, values)
+            space = values.layout.space
+            automaton = Automaton(arena, arena.concat([space, values.of(root, ""), space]))
+            if automaton.start < 0:
+                raise unsatisfiable(values, root)
+        except RecursionError as error:
+            raise BudgetError("The schema's references are nested too deeply.") from error
+        refused.pop_all()
     arena.clock.stop()
     report = Report(
         "json_schema",

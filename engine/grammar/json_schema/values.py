@@ -127,6 +127,11 @@ class Values:
         self._comparing: set[Conjunction] = set()
         self._meet_patterns()
 
+    def dissolve(self) -> None:
+        """Let go of all rules and of what is known of their calls: those refer to these."""
+        vars(self.liveness).clear()
+        vars(self).clear()
+
     def rule(self, asked: Conjunction, place: str) -> ValueRule:
         """The rule of a conjunction at a place; one for each pair."""
         key = (asked, place)
