@@ -54,7 +54,7 @@ class Report:
 
     @property
     def unsatisfiable(self) -> tuple[str, ...]:
-        """Pointers of the parts that no value satisfies by themselves."""
+        """Pointers of the parts that no value satisfies by themselves. Raises `ConstraintError` where not decided."""
         return self.find_unsatisfiable()
 
 

@@ -164,6 +164,13 @@ def test_an_unsatisfiable_part_is_reported() -> None:
     assert constraint.check('{"a"').kind == "rejected"
 
 
+def test_what_takes_too_deep_a_look_is_said_to_be_undecided() -> None:
+    pairs = {"type": "array", "items": {"$ref": "#/$defs/pairs"}, "minItems": 2, "uniqueItems": True}
+    constraint = compile_json_schema({"properties": {"a": {"$ref": "#/$defs/pairs"}}, "$defs": {"pairs": pairs}})
+    with pytest.raises(BudgetError, match="nested too deeply"):
+        _ = constraint.report.unsatisfiable
+
+
 def test_what_is_left_out_is_reported() -> None:
     schema = {"properties": {"a": {"format": "idn-email"}, "b": {"format": "shoe-size"}}, "maxLenght": 3}
     left_out = compile_json_schema(schema, on_unsupported="report").report.not_enforced

@@ -32,6 +32,8 @@ CLOSING = frozenset(
 MULTIPLYING = frozenset(("oneOf", "not", "if", "allOf"))
 """Keywords whose alternatives multiply."""
 
+TOO_DEEP = "The schema's references are nested too deeply."
+
 
 def compile_json_schema(
     schema: dict[str, Any] | bool | str,
@@ -94,8 +96,11 @@ def _notes(document: Document, values: Values) -> tuple[str, ...]:
 
 def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> tuple[str, ...]:
     """The parts that no value satisfies by themselves; a false that only closes an object or array is meant so."""
-    with automaton.lock:
-        dead = [s for s in document.reachable if not values.liveness.alive(values.of(conjunction(s), s.pointer))]
+    with automaton.lock, values.arena.clock.running():
+        try:
+            dead = [s for s in document.reachable if not values.liveness.alive(values.of(conjunction(s), s.pointer))]
+        except RecursionError as error:
+            raise BudgetError(TOO_DEEP) from error
     return tuple(s.pointer for s in dead if not (s.value is False and s.pointer.rpartition("/")[2] in CLOSING))
 
 
