@@ -10,9 +10,9 @@ from typing import Any
 import streamlit as st
 
 from pages._session import Worker
+from pages._told import tell
 from visualizations.notice import notice
 
-FOLLOW = 0.35  # seconds between two looks at work under way
 PATIENCE = 0.25  # seconds in which most work is done: it is waited for, so that nothing flickers
 AT_ONCE = 2
 """How many visitors' questions are worked on at the same time; more wait for their turn."""
@@ -68,7 +68,7 @@ def asked(
         draw(about.found)
         return
     if about.busy:
-        st.fragment(lambda: _under_way(about, key), run_every=FOLLOW)()
+        st.fragment(lambda: _under_way(about, key))()
         return
     notice(about.problem, key=f"{key}_problem")
     st.button(label, key=f"{key}_ask", help=hint, disabled=not possible, on_click=lambda: about.ask(answer))
@@ -77,6 +77,7 @@ def asked(
 def _under_way(about: Question, key: str) -> None:
     if not about.busy:
         st.rerun()
+    tell(about.worker)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.caption("Asking the model …")
         if about.worker is not None:

@@ -20,6 +20,7 @@ from pages._constraints import located, masked, said
 from pages._debug_kept import Kept, turn
 from pages._model import loading
 from pages._session import Worker
+from pages._told import tell
 from visualizations.editor import Language
 from visualizations.heat import fights_table, headline, heat_text, part_at, selected_part
 from visualizations.notice import notice
@@ -27,7 +28,6 @@ from visualizations.notice import notice
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
-FOLLOW = 0.5  # seconds between two looks at runs under way
 MOST_RUNS, MOST_TOKENS = 16, 512
 KEPT = 24  # results that are shared by all visitors
 PROMPT = "Make up an example and write it as JSON."
@@ -109,7 +109,7 @@ def fights(source: ConstraintSource, select: Callable[[str], None] | None = None
         if sampling.worker is not None and not sampling.busy:
             notice(sampling.worker.problem, key="fights_problem")
     if sampling.busy:
-        st.fragment(lambda: _under_way(sampling, len(sampling.found.runs) if sampling.found else 0), run_every=FOLLOW)()
+        st.fragment(lambda: _under_way(sampling, len(sampling.found.runs) if sampling.found else 0))()
     with st.container():
         if sampling.found is not None:
             _result(sampling, sampling.found, asked, located(source), LANGUAGES[source.kind], select)
@@ -217,6 +217,7 @@ def _under_way(sampling: Sampling, shown: int) -> None:
     done = len(found.runs) if found else 0
     if not sampling.busy or asked is None or done > shown:
         st.rerun()
+    tell(sampling.worker, on_the_way=True)
     spec, samples = asked
     if sampling.waiting:
         st.progress(0.0, text="Waiting: another visitor's runs are under way")

@@ -21,6 +21,7 @@ from pages._debug_kept import Kept, turn
 from pages._debug_work import Progress, Question
 from pages._model import loading
 from pages._session import Worker
+from pages._told import tell
 from visualizations.budget import budget_view
 from visualizations.editor import Problem, edited, editor, problem_of
 from visualizations.notice import notice
@@ -29,7 +30,6 @@ from visualizations.tokens import token_strip, token_text
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
-FOLLOW = 0.5  # seconds between two looks at work under way
 KEPT = 32  # runs that are shared by all visitors
 MOST_WITNESS = 4_000  # characters of a witness that are shown
 NAMES = ("first", "second")
@@ -172,7 +172,7 @@ def _relation(state: Versions, source: ConstraintSource, other: ConstraintSource
 
     found = state.relation.ask((source.kind, source.text, other.text, source.options), work)
     if state.relation.busy:
-        st.fragment(lambda: _look(state.relation), run_every=FOLLOW)()
+        st.fragment(lambda: _look(state.relation))()
     elif found is None:
         notice(state.relation.problem, key="versions_problem")
     else:
@@ -186,6 +186,7 @@ def _relation(state: Versions, source: ConstraintSource, other: ConstraintSource
 def _look(question: Question[Relation]) -> None:
     if not question.busy:
         st.rerun()
+    tell(question.worker)
     st.caption("Comparing the two languages …")
 
 
@@ -272,12 +273,13 @@ def _run_buttons(runs: Runs, asked: tuple[RunSpec, RunSpec]) -> None:
     if runs.worker is not None and not runs.busy:
         notice(runs.worker.problem, key="versions_run_problem")
     if runs.busy:
-        st.fragment(lambda: _under_way(runs), run_every=FOLLOW)()
+        st.fragment(lambda: _under_way(runs))()
 
 
 def _under_way(runs: Runs) -> None:
     if not runs.busy or runs.asked is None:
         st.rerun()
+    tell(runs.worker, on_the_way=True)
     limit = runs.asked[0].max_tokens
     made = [len(trace.steps) for trace in runs.traces]
     place = max(1, len(made))

@@ -10,10 +10,10 @@ from typing import Generic, TypeVar
 import streamlit as st
 
 from pages._session import Worker
+from pages._told import tell
 
 PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
 WAIT = 0.1  # seconds between two looks for a turn
-LOOK = 0.5  # seconds between two looks at a question under way
 
 QUICK = threading.BoundedSemaphore(2)
 LONG = threading.BoundedSemaphore(2)
@@ -111,10 +111,12 @@ def follow(questions: list[Question[object]], key: str) -> None:
         under_way = next((q for q in waiting if q.busy), None)
         if under_way is None or any(not q.busy for q in waiting):
             st.rerun()
+        for question in waiting:
+            tell(question.worker, on_the_way=True)
         progress = under_way.progress
         if progress is not None and progress.words:
             st.progress(progress.share, text=progress.words)
         else:
             st.caption("Working …")
 
-    st.fragment(look, run_every=LOOK, key=key)()
+    st.fragment(look, key=key)()

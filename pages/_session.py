@@ -8,7 +8,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
 from engine.decoding.decoder import Decoder
@@ -25,8 +27,7 @@ if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 KEPT_RUNS = 20
-FOLLOW = 0.35  # seconds between two looks at work under way
-UNHURRIED = 2  # visitors' works that may be looked at so often
+FOLLOW = 0.35  # seconds between two times that a page is told how far work is, for each work under way
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
@@ -74,6 +75,10 @@ class Worker:
         self.problem = ""
         self.then: Callable[[], None] | None = None
         self._stop = threading.Event()
+        self._done: Future[None] = Future()
+        self._told: set[Callable[[], None]] = set()
+        self._on_the_way: list[Callable[[], None]] = []
+        self._told_at = monotonic()
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.under_way.add(self)
@@ -81,7 +86,7 @@ class Worker:
 
     @property
     def busy(self) -> bool:
-        return self._thread.is_alive()
+        return not self._done.done()
 
     def cancel(self) -> None:
         """Ask the work to stop; it does after the token it is at."""
@@ -99,9 +104,29 @@ class Worker:
         """Until the work is done, but not longer than `seconds`."""
         self._thread.join(seconds)
 
+    def tell(self, page: Callable[[], None], *, on_the_way: bool = False) -> None:
+        """Call `page` once the work is done, at once if it is; `on_the_way`: now and then before, too."""
+        if page in self._told:
+            return
+        self._told.add(page)
+        if on_the_way:
+            self._on_the_way.append(page)
+        self._done.add_done_callback(lambda _: page())
+
+    def _asks(self) -> bool:
+        """Whether to stop. The work asks after each token, which is when there is something new to see.
+
+        A page is then drawn anew, which takes the time of ten tokens: the more is under way in the room, the rarer.
+        """
+        if (now := monotonic()) - self._told_at > FOLLOW * len(self.under_way):
+            self._told_at = now
+            for page in self._on_the_way:
+                page()
+        return self.cancelled
+
     def _run(self) -> None:
         try:
-            self.then = self._work(self._stop.is_set)
+            self.then = self._work(self._asks)
         except _EXPECTED as error:
             self.problem = str(error)
         except Exception:
@@ -109,12 +134,7 @@ class Worker:
             self.problem = "The run failed; the server's log says why."
         finally:
             self.under_way.discard(self)
-
-
-def follow_every() -> float:
-    """Seconds between two looks at work under way. A look draws the page anew, which takes the time of ten tokens:
-    the more is under way in the room, the rarer."""
-    return FOLLOW * max(1.0, len(Worker.under_way) / UNHURRIED)
+            self._done.set_result(None)
 
 
 _EXPECTED = (DecodingError, SpecError, ConstraintError, ModelError)

@@ -196,7 +196,7 @@ def constraint_problem(source: ConstraintSource | None, model: Model | None) -> 
     return replace(problem_of(found, located(source)), message=said(found))
 
 
-def sidebar(model: Model | None, on_example: Any, on_start: Any, busy: bool) -> None:
+def sidebar(model: Model | None, on_example: Any, on_start: Any) -> None:
     """Draws the fields. `on_example` and `on_start` are called when an example is picked and a run is asked for."""
     names = [example.name for example in EXAMPLES]
     st.selectbox("Example", names, key="example", on_change=on_example, persist_state="session")
@@ -228,7 +228,7 @@ def sidebar(model: Model | None, on_example: Any, on_start: Any, busy: bool) -> 
         width="stretch",
         key="start",
         on_click=on_start,
-        disabled=model is None or busy or bool(problem(spec, model)),
+        disabled=model is None or bool(problem(spec, model)),
         help="Available as soon as the model is loaded" if model is None else None,
     )
 

@@ -190,7 +190,6 @@ def _takes(visit: Visit, model: Model | None, masks: MasksOf, key: str) -> Calla
         picked = _picked(st.session_state[key].take)
         if picked is not None and model is not None:
             visit.take(*picked, model, masks(model))
-            st.rerun()
 
     return take
 

@@ -103,10 +103,10 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
             "Next sampled",
             ":material/keyboard_double_arrow_right:",
             "N",
-            lambda: _work(visit, sampled),
+            lambda: visit.forward_until(sampled),
             ahead,
         ),
-        ("to_end", "Run to end", ":material/fast_forward:", "E", lambda: _work(visit, never), ahead),
+        ("to_end", "Run to end", ":material/fast_forward:", "E", lambda: visit.forward_until(never), ahead),
         ("last", "Last", ":material/last_page:", "End", lambda: visit.goto(last), visit.position < last),
     ]
     with st.container(horizontal=True, gap="xsmall", key="controls"):
@@ -138,7 +138,8 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
                 with until:
                     enough = breakpoint(visit.step, _parts(run.trace))
                     if st.button("Run", key="run_until", type="primary", shortcut="B"):
-                        _work(visit, enough)
+                        visit.forward_until(enough)
+                        st.rerun()
     if run is None:
         return
     if busy:
@@ -148,12 +149,6 @@ def _controls(visit: Visit, model: Model | None, restart: Callable[[], None]) ->
         st.progress(min(1.0, made / limit), text=f"{made} of at most {limit} tokens{queue}")
     elif last > 0:
         step_slider(run.trace, visit.position, key="at", on_step=_goes(visit, "at"))
-
-
-def _work(visit: Visit, enough: Callable[[Step], bool]) -> None:
-    visit.forward_until(enough)
-    if visit.busy:
-        st.rerun()  # the whole page, so that the view starts to follow the worker
 
 
 def _goes(visit: Visit, key: str) -> Callable[[], None]:

@@ -9,7 +9,8 @@ from engine.examples import EXAMPLES
 from engine.shipped import shipped_names, shipped_trace
 from pages import _link, _settings
 from pages._model import loading
-from pages._session import Visit, follow_every
+from pages._session import Visit
+from pages._told import tell
 from pages._viewer import heading, masks, viewer
 from visualizations.notice import notice
 
@@ -107,11 +108,11 @@ def model_status() -> None:
         notice(f"No model: {state.problem}\n{WITHOUT}", key="no_model", kind="warning")
 
 
-def view(every: float | None) -> None:
-    """The run; while a worker extends it, this is drawn again `every` so many seconds."""
+def view() -> None:
+    """The run; while a worker extends it, this is drawn again now and then, and once the worker is done."""
     visit = visit_of_session()
-    if visit.busy and (visit.settle() or (every is not None and follow_every() > 2 * every)):
-        st.rerun()
+    visit.settle()
+    tell(visit.worker, on_the_way=True)
     model = loading().model
     with st.container():
         heading(visit, model)
@@ -137,11 +138,10 @@ visit = visit_of_session()
 model = loading().model
 with st.sidebar:
     st.fragment(model_status, run_every=FOLLOW if st.session_state["awaited"] else None)()
-    _settings.sidebar(model, on_example=show_example, on_start=start, busy=visit.busy)
+    _settings.sidebar(model, on_example=show_example, on_start=start)
 run_linked(visit)
 if visit.run is None and not visit.problem:
     start()  # an example without a recorded trace, and the model is there by now
 with st.container():
     notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
-every = follow_every() if visit.busy else None
-st.fragment(view, run_every=every, key="view")(every)
+st.fragment(view, key="view")()

@@ -17,10 +17,10 @@ import streamlit as st
 
 from pages._debug_work import Progress
 from pages._session import Worker
+from pages._told import tell
 from visualizations.notice import notice
 
 KEPT = 64  # answers
-LOOK = 0.4  # seconds between two looks at work under way
 PATIENCE = 0.3  # seconds a page waits before it is drawn without the answer
 
 T = TypeVar("T")
@@ -137,13 +137,14 @@ def _follow(job: Job[T], asked: Hashable, key: str, joined: set[Hashable]) -> No
     def look() -> None:
         if not job.busy:
             st.rerun()
+        tell(job.worker, on_the_way=True)
         progress = job.progress
         st.progress(progress.share, text=progress.words or "Working …")
         if st.button("Cancel", key=f"{key}_cancel", icon=":material/stop:"):
             cancel()
             st.rerun()
 
-    st.fragment(look, run_every=LOOK, key=f"{key}_follow")()
+    st.fragment(look, key=f"{key}_follow")()
 
 
 def _session() -> str:
