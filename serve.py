@@ -18,6 +18,7 @@ A redraw is some fifty messages, and what each costs, thirty visitors pay thirty
   keeps Python's lock.
 - Each message wakes the event loop, which takes Python's lock from the script that makes the next one. Here messages
   wait for each other, a moment at most.
+- A component is found by its name without a lock, at which all of a room would meet twice for each.
 - The theme is worked out once, and options are read without the configuration's lock, at which all would meet.
 """
 
@@ -29,6 +30,7 @@ from typing import Any
 
 from streamlit import config
 from streamlit.components.v2.bidi_component import main as components
+from streamlit.components.v2.component_registry import BidiComponentDefinition, BidiComponentRegistry
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
@@ -114,12 +116,18 @@ def option(key: str) -> Any:
     return config.get_config_options()[key].value
 
 
+def component(self: BidiComponentRegistry, name: str) -> BidiComponentDefinition | None:
+    """A component by its name."""
+    return self._components.get(name)
+
+
 components.make_bidi_component_presenter = presenter
 components.BidiComponentMixin._build_bidi_identity_kwargs = unnamed
 script_run_context.populate_hash_if_needed = name_by_hash
 AppSession._on_scriptrunner_event = on_event
 streamlits_own, app_session._populate_theme_msg = app_session._populate_theme_msg, populate_theme
 config.get_option = option
+BidiComponentRegistry.get = component
 sys.setswitchinterval(0.0005)
 gc.set_threshold(10_000, 20, 100)
 PagesManager.uses_pages_directory = False
