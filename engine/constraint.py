@@ -150,7 +150,7 @@ class Constraint:
 
     def origins(self, state: int) -> tuple[Origin, ...]:
         """The parts of the source whose bytes may be read next."""
-        with self.automaton.lock:
+        with self.automaton.lock, self.automaton.at_work(state):
             return explain.origins(self.automaton.arena, self.automaton.term(state))
 
     def expected(self, state: int) -> tuple[str, ...]:
@@ -171,7 +171,7 @@ class Constraint:
     @cached_property
     def alphabet(self) -> frozenset[int]:
         """Bytes that texts of the language may use (an upper bound)."""
-        with self.automaton.lock:
+        with self.automaton.lock, self.automaton.at_work(self.start):
             return self.automaton.alphabet()
 
     def _verdict(

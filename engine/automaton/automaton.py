@@ -231,7 +231,7 @@ class Automaton:
         try:
             with self.arena.clock.running(TIME_TO_BLAME):
                 return error.at(next(iter(origins(self.arena, self._terms[state])), Origin("")))
-        except BudgetError:  # of terms there are none left
+        except (BudgetError, RecursionError):  # of terms there are none left
             return error
 
     def _number(self, term: Term) -> int:

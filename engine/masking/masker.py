@@ -81,7 +81,7 @@ class Masker:
     @cached_property
     def unspellable(self) -> frozenset[int]:
         """The bytes of the language that the vocabulary cannot spell one by one; looks at the whole grammar."""
-        with self.automaton.lock:
+        with self.automaton.lock, self.automaton.at_work(self.automaton.start):
             return self.automaton.alphabet() - self.vocabulary.one_byte
 
     @cached_property

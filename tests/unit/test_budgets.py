@@ -113,3 +113,38 @@ def test_reading_a_grammar_looks_at_the_clock() -> None:
         compile_lark("\n".join(f'{name}: "{name}"' for name in ["start", *names]), budget=soon)
     with pytest.raises(BudgetError, match=r"longer than 0\.01 s"):
         compile_lark(f"start: /{'word|' * 20_000}/", budget=soon)
+
+
+def referring(links: int, last: Any, **beside: Any) -> dict[str, Any]:
+    """Definitions each of which refers to the next, within an anyOf if there is something beside."""
+    references: list[Any] = [{"$ref": f"#/$defs/d{number}"} for number in range(1, links + 1)]
+    chain = [{"anyOf": [reference, beside]} if beside else reference for reference in references]
+    return {f"d{number}": schema for number, schema in enumerate([*chain, last])}
+
+
+@pytest.mark.parametrize("place", ["$ref", "properties", "items"])
+def test_a_long_chain_of_references(place: str) -> None:
+    first = "#/$defs/d0"
+    root: dict[str, Any] = {"$ref": first} if place == "$ref" else {"items": {"$ref": first}}
+    root = {"properties": {"a": {"$ref": first}}} if place == "properties" else root
+    text = {"$ref": "%s", "properties": '{"a": %s}', "items": "[%s]"}[place]
+    constraint = compile_json_schema({**root, "$defs": referring(1_000, {"type": "integer"})})
+    assert [constraint.check(text % value).kind for value in ("12", "null")] == ["accepted", "rejected"]
+
+
+def test_a_chain_that_leads_back_is_satisfied_by_nothing() -> None:
+    with pytest.raises(ConstraintError) as caught:
+        compile_json_schema({"$ref": "#/$defs/d0", "$defs": referring(9, {"$ref": "#/$defs/d0"})})
+    assert caught.value.unsatisfiable
+
+
+def test_alternatives_within_each_other_without_end_are_refused_where_a_value_begins() -> None:
+    definitions = referring(1_000, {"type": "integer"}, type="null")
+    constraint = compile_json_schema({"properties": {"a": {"$ref": "#/$defs/d0"}}, "$defs": definitions})
+    assert constraint.shortest(constraint.start) == b"0"
+    state = constraint.advance(constraint.start, b'{"a":')
+    assert state is not None
+    assert "<value>" in constraint.describe(state)
+    for question in (constraint.origins, constraint.moves, constraint.shortest, lambda _: constraint.alphabet):
+        with pytest.raises(BudgetError, match="nested too deeply"):
+            question(state)

@@ -108,6 +108,12 @@ class Branches:
         return branches
 
     def _expand(self, demand: Demand, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
+        passed: set[Demand] = set()
+        while isinstance(demand, Subschema) and self._only_refers(demand):  # a chain of references may be long
+            if demand in passed:
+                return []
+            passed.add(demand)
+            demand = self.document.target(demand)
         key = (demand, annotate)
         if key in self._expanded:
             return self._expanded[key]
@@ -120,6 +126,13 @@ class Branches:
         if not above or self._cuts == cuts_before:  # what was cut holds only below the demand that cut it
             self._expanded[key] = branches
         return branches
+
+    def _only_refers(self, schema: Subschema) -> bool:
+        """Whether a subschema asks for what its `$ref` refers to and for nothing else."""
+        if not schema.has("$ref"):
+            return False
+        alone = STEPS.intersection(schema.value) == {"$ref"}  # type: ignore[arg-type]
+        return self.document.ignores_siblings(schema) or (alone and not own_clauses(self.document, schema))
 
     def _alternatives(self, demand: Demand, above: tuple[Demand, ...], annotate: Annotate) -> list[Branch]:
         if isinstance(demand, Either):

@@ -148,7 +148,10 @@ class Values:
     def words(self, rule: ValueRule) -> str:
         """The types that a rule admits, in words."""
         names: dict[str, None] = {}
-        branches = self.branches.of(rule.asked)
+        try:
+            branches = self.branches.of(rule.asked)
+        except (BudgetError, RecursionError):  # it is said where a value begins
+            return "<value>"
         if len(branches) > 50:
             return f"<one of {len(branches)} alternatives>"
         for branch in branches:
