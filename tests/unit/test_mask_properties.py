@@ -262,3 +262,16 @@ def test_no_comma_behind_the_last_member_that_fits(whitespace: Any) -> None:
     masker = Masker(constraint, vocabulary_of(b'e":1,', b'e":1', b'e":1}'))
     mask = masker.mask(state_after(constraint, '{"na'))
     assert [257 + place in mask for place in range(3)] == [False, True, True]
+
+
+@pytest.mark.parametrize("key_order", ["schema", "any"])
+@pytest.mark.parametrize("names", [{"enum": ["abc"]}, {"enum": ["abc", "ab"]}])
+def test_no_name_begins_where_there_are_too_few(key_order: Any, names: Any) -> None:
+    """What reads `},{"` at once passes the place where an object is known to end nowhere."""
+    lost = {"type": "object", "propertyNames": names, "minProperties": len(names["enum"]) + 1}
+    schema = {"type": "array", "uniqueItems": True, "prefixItems": [{"type": "object"}], "items": lost}
+    constraint = compile_json_schema(schema, whitespace="compact", key_order=key_order)
+    masker = Masker(constraint, vocabulary_of(b"},{", b'},{"', b'},{"abc":0,"', b"}]"))
+    state = state_after(constraint, '[{"a":1')
+    assert [257 + place in masker.mask(state) for place in range(4)] == [False, False, False, True]
+    assert [masker.advance(state, 257 + place) is None for place in range(4)] == [True, True, True, False]

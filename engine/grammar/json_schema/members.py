@@ -13,7 +13,7 @@ from itertools import combinations
 
 from engine.automaton.arena import Arena
 from engine.automaton.liveness import Liveness, texts
-from engine.automaton.terms import UNKNOWN, Call, Captured, Hole, Term, members_of
+from engine.automaton.terms import UNKNOWN, Call, Captured, Hole, Repeat, Term, members_of
 from engine.errors import Origin
 from engine.grammar.json_schema.glance import is_ascii
 from engine.grammar.json_schema.layout import Layout
@@ -109,7 +109,7 @@ class MembersRule:
 
     def body(self, arena: Arena, args: Progress) -> Term:
         """The next member, or the end."""
-        if self._is_overfull(args):
+        if self._is_overfull(args) or self._lacks_names(arena, args):
             return arena.empty
         following = [part for index in self._candidates(args) for part in self._member(arena, args, index)]
         following += self._undeclared(arena, args)
@@ -207,6 +207,25 @@ class MembersRule:
         """Whether more members must come than may."""
         room = self._room(args)
         return room is not None and room < 0
+
+    @cached_property
+    def _names_may_lack(self) -> bool:
+        """Whether there may be fewer names for undeclared members than are needed."""
+        return self.plan.demands > 0 or not any(map(self._has_names, range(len(self.plan.extras))))
+
+    def _has_names(self, extra: int) -> bool:
+        """Whether an undeclared member of a kind has names enough for all members that must come."""
+        names, low = self.plan.extras[extra].names, self.plan.low
+        if isinstance(names, Repeat) and names.high is None:
+            return True
+        return len(texts(self.liveness, self._free(self.liveness.arena, extra, frozenset()), low)) == low
+
+    def _lacks_names(self, arena: Arena, args: Progress) -> bool:
+        """Whether too few names are left: not seen while one is being written, so it must be told before."""
+        is_owing = self._is_short(args) or len(args.met) < self.plan.demands
+        if not (is_owing and self.plan.extras and self._names_may_lack):
+            return False
+        return not self.liveness.alive(arena.call(self, args))
 
     def _may_end(self, args: Progress) -> bool:
         fits = not self._is_counted or args.count >= self.plan.low
