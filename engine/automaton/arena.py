@@ -6,11 +6,12 @@ same body merge.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from engine.automaton import counters, derivative, forms
 from engine.automaton.counters import counted, have_no_gaps
+from engine.automaton.lifetime import Lifetime
 from engine.automaton.terms import (
     ALL_BYTES,
     EXACT,
@@ -77,6 +78,7 @@ class Arena:
         self.one_byte_bodies: dict[int, int] = {}
         self._mask_forms: dict[int, Form] = {}
         self._distance_forms: dict[int, Form] = {}
+        self.lifetime = Lifetime(self)
         self._word_lists: dict[tuple[bytes, ...], tuple[bytes, ...]] = base._word_lists.copy() if base else {}
         self.empty = self._atom(Empty, False)
         self.epsilon = self._atom(Epsilon, True)
@@ -85,6 +87,9 @@ class Arena:
 
     def __len__(self) -> int:
         return len(self._table)
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self._table.values())
 
     def recall(self, key: Hashable) -> Term | None:
         """A term that was kept under a key that says what it stands for."""
@@ -105,15 +110,6 @@ class Arena:
             done = len(terms)
         self.formless = forms.formless(self._table.values())
         return self
-
-    def dissolve(self) -> None:
-        """Let go of all terms. They refer to each other in circles: once nobody uses them they are freed at once, not
-        when the collector next looks at everything."""
-        for term in self._table.values():
-            term.cached_moves = None
-            if isinstance(term, Call):
-                term.cached_body = None
-        vars(self).clear()
 
     def _new(self, key: tuple[Any, ...], kind: type[Kind], nullable: bool) -> Kind:
         """Enter a new term under its key; its own fields are left to the caller."""

@@ -45,6 +45,7 @@ class Automaton:
     def __init__(self, arena: Arena, root: Term) -> None:
         self.lock = threading.RLock()
         self.arena = arena
+        self._lease = arena.lifetime.lease()
         self.liveness = Liveness(arena)
         self._table: npt.NDArray[np.int32] = np.empty((0, 256), dtype=np.int32)
         self.accepting: npt.NDArray[np.bool_] = np.zeros(FIRST_CAPACITY, dtype=np.bool_)

@@ -51,9 +51,9 @@ class Union:
         self._alive = automaton.liveness
         self._spellable = automaton.liveness_of(vocabulary.one_byte)
         first = prepared(vocabulary)
-        self._lexemes = Lexemes(self._arena, self._alive, self._spellable, first.lexemes)
+        self._lexemes = lexemes = Lexemes(self._arena, self._alive, self._spellable, first.lexemes)
         self._known_splits, self._splits = first.splits, Splits(vocabulary)
-        self._openings = Openings(self._arena, lambda lexeme: self._lexemes.number(lexeme) in first.endless)
+        self._openings = Openings(self._arena, lambda lexeme: lexemes.number(lexeme) in first.endless)
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
         self._is_spelled: list[bool] = []

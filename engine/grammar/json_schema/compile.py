@@ -60,10 +60,9 @@ def compile_json_schema(
     arena = arena_for(options, budget)
     arena.clock.start()
     with ExitStack() as refused:  # then all is let go of at once: it may be much
-        refused.callback(arena.dissolve)
+        refused.callback(arena.lifetime.end)
         document = Document(value, options, at)
         values = Values(document, options, arena)
-        refused.callback(values.dissolve)
         try:
             root = conjunction(document.root)
             _meet_alternatives(document, values)

@@ -32,14 +32,15 @@ def can_differ(domains: Sequence[Domain], used: frozenset[str]) -> frozenset[str
 def _all_differ(domains: Sequence[frozenset[str]]) -> bool:
     """Whether one value can be chosen from each domain, all different (augmenting paths, Hall's condition)."""
     chosen: dict[str, int] = {}
+    return all(_choose(index, domains, chosen, set()) for index in range(len(domains)))
 
-    def place(index: int, tried: set[str]) -> bool:
-        for value in domains[index]:
-            if value not in tried:
-                tried.add(value)
-                if value not in chosen or place(chosen[value], tried):
-                    chosen[value] = index
-                    return True
-        return False
 
-    return all(place(index, set()) for index in range(len(domains)))
+def _choose(index: int, domains: Sequence[frozenset[str]], chosen: dict[str, int], tried: set[str]) -> bool:
+    """Whether a value can be chosen from one more domain; `tried`: values not to be tried again."""
+    for value in domains[index]:
+        if value not in tried:
+            tried.add(value)
+            if value not in chosen or _choose(chosen[value], domains, chosen, tried):
+                chosen[value] = index
+                return True
+    return False

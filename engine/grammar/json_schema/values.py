@@ -125,9 +125,10 @@ class Values:
         self._formats: dict[str, Term] = {}
         self._strings: dict[Conjunction, Term] = {}
         self._comparing: set[Conjunction] = set()
+        arena.lifetime.at_end.append(self._dissolve)
         self._meet_patterns()
 
-    def dissolve(self) -> None:
+    def _dissolve(self) -> None:
         """Let go of all rules and of what is known of their calls: those refer to these."""
         vars(self.liveness).clear()
         vars(self).clear()
