@@ -78,7 +78,7 @@ class Worker:
         self._done: Future[None] = Future()
         self._told: set[Callable[[], None]] = set()
         self._on_the_way: list[Callable[[], None]] = []
-        self._told_at = monotonic()
+        self._told_at, self._crowd = monotonic(), 1
         self._work = work
         self._thread = threading.Thread(target=self._run, daemon=True)
         self.under_way.add(self)
@@ -118,7 +118,8 @@ class Worker:
 
         A page is then drawn anew, which takes the time of ten tokens: the more is under way in the room, the rarer.
         """
-        if (now := monotonic()) - self._told_at > FOLLOW * len(self.under_way):
+        self._crowd = max(self._crowd, len(self.under_way))
+        if (now := monotonic()) - self._told_at > FOLLOW * self._crowd:
             self._told_at = now
             for page in self._on_the_way:
                 page()
