@@ -22,8 +22,10 @@ FEWEST_COUNTED = 200
 MOST_COUNTED = 5_000
 """States of one start that are looked for: in any case, and at all."""
 
+TIME_TO_LOOK = 0.02
 TIME_TO_COUNT = 0.15
-"""Seconds that one look may spend on it; the next one goes on where it stopped."""
+"""Seconds that one look, or one question, may spend on it; the next one goes on where it stopped. A page looks again
+with each redraw, which a whole room waits for."""
 
 IGNORED = "%ignore"
 """Who speaks for what a grammar ignores; it may stand nearly everywhere, and whoever speaks besides says more."""
@@ -73,7 +75,7 @@ class Explorer:
     def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
         """The whole constraint's automaton."""
         passed = self._passed(path)
-        known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_COUNT)
+        known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_LOOK)
         marks = Marks(self.bytes.start, [p.state for p in passed], passed[-1].state, open_bytes)
         graph = self._graph(known, marks, around, max_nodes)
         current = passed[-1].state
@@ -85,7 +87,7 @@ class Explorer:
         """The automaton of one rule, and the stack."""
         readings = self._readings(rules, path)
         stack = stack_of(readings[0].top)
-        until = time.monotonic() + TIME_TO_COUNT
+        until = time.monotonic() + TIME_TO_LOOK
         met = 0
         while met < len(rules.known):  # looking at the states of one meets the rules that it calls
             self._grown(rules.first(rules.known[met]), until)
