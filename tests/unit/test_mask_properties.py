@@ -275,3 +275,26 @@ def test_no_name_begins_where_there_are_too_few(key_order: Any, names: Any) -> N
     state = state_after(constraint, '[{"a":1')
     assert [257 + place in masker.mask(state) for place in range(4)] == [False, False, False, True]
     assert [masker.advance(state, 257 + place) is None for place in range(4)] == [True, True, True, False]
+
+
+@pytest.mark.parametrize(
+    "rule", [{"contains": {"type": "integer"}, "minContains": 2}, {"contains": {"type": "integer"}, "minItems": 3}]
+)
+def test_an_item_that_leaves_too_few_does_not_begin(rule: dict[str, Any]) -> None:
+    """Of at most three items some must be integers: which, is decided before all texts are known."""
+    constraint = compile_json_schema(
+        {"type": "array", "maxItems": 3, "uniqueItems": True, **rule}, whitespace="compact"
+    )
+    masker = Masker(constraint, vocabulary_of(b',"', b",[", b",1", b'"x","', b'",1,"', b'",1,1', b'","'))
+    for text in ("[", '["x', '["x"', '["x",', '["x",1', '["x","', "[1,2", '[1,"x"', '[1,"x","', "[[1]"):
+        state = constraint.advance(constraint.start, text.encode())
+        if state is not None:
+            assert_mask_is_exact(masker, state)
+            assert_can_be_completed(constraint, state)
+
+
+def test_a_string_does_not_begin_where_integers_must_come() -> None:
+    schema = {"type": "array", "uniqueItems": True, "maxItems": 3, "contains": {"type": "integer"}, "minContains": 2}
+    constraint = compile_json_schema(schema, whitespace="compact")
+    masker = Masker(constraint, vocabulary_of(b',"', b",1"))
+    assert [257 + place in masker.mask(state_after(constraint, '["x"')) for place in range(2)] == [False, True]

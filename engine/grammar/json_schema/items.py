@@ -121,10 +121,11 @@ class ItemsRule:
         return arena.alt(options)
 
     def core(self, arena: Arena, args: Progress) -> Term:
-        """The end alone if the array may end here, else the whole body."""
+        """The end alone if the array may end here, else the whole body. An item that is not known rules nothing out."""
         if self._may_end(args):
             return arena.literal(b"]")
-        return self.body(arena, args)
+        twin = FORGOTTEN if args.twin is UNKNOWN else args.twin
+        return self.body(arena, replace(args, used=args.used - {UNKNOWN}, twin=twin))
 
     def after(self, arena: Arena, args: Writing, text: Captured) -> Term:
         """After an item that must be remembered."""
