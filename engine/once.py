@@ -25,7 +25,8 @@ class _Entry(Generic[V]):
 
 
 class Once(Generic[K, V]):
-    """The `most` values used last, by key; of these as many as weigh `heaviest` together, but always the last one."""
+    """The `most` values used last, by key. Those before the last weigh at most `heaviest` together: else the
+    heaviest goes, so that it does not push out all others."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] | None = None, heaviest: int = 0) -> None:
         self._most = most
@@ -46,21 +47,24 @@ class Once(Generic[K, V]):
             with entry.making:
                 if not entry.made:
                     entry.value, entry.made = make(), True
-            self._lighten()
+        self._lighten()
         return entry.value  # type: ignore[return-value]
 
     def _lighten(self) -> None:
-        """Forget the values used longest ago while all together weigh too much."""
+        """Forget the heaviest of the values before the last while these weigh too much."""
         if self._weigh is None:
             return
+        forgotten = []  # they may take long to free: not while others wait for the lock
         with self._lock:
-            total = 0
-            for key, entry in reversed(list(self._entries.items())):
+            for entry in self._entries.values():
                 if entry.weight is None and entry.made:
                     entry.weight = self._weigh(entry.value)  # type: ignore[arg-type]
-                total += entry.weight or 0
-                if total > self._heaviest and key != next(reversed(self._entries)):
-                    del self._entries[key]
+            *others, _ = self._entries
+            heaviest = sorted(others, key=lambda key: self._entries[key].weight or 0)
+            excess = sum(self._entries[key].weight or 0 for key in others) - self._heaviest
+            while excess > 0:
+                forgotten.append(self._entries.pop(heaviest.pop()))
+                excess -= forgotten[-1].weight or 0
 
     def held(self, key: K) -> V | None:
         """The value of `key` if it is there."""

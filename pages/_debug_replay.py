@@ -20,9 +20,9 @@ from engine.constraint import Constraint, Verdict
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError, Origin
 from engine.grammar.locate import Located
-from pages._constraints import compiled, said
+from pages._constraints import compiled, masked, said
 from pages._debug_report import key_of, narrowed
-from pages._debug_vocabulary import Tokens, masked_by
+from pages._debug_vocabulary import Tokens
 from pages._debug_work import LONG, Progress, Question, follow
 from pages._settings import OPTIONS
 from visualizations.editor import Edited, Highlight, Problem, editor
@@ -100,7 +100,7 @@ def outcome(looking: Looking, source: ConstraintSource, edited: Edited, tokens: 
         constraint = compiled(read)
         if isinstance(constraint, ConstraintError):
             raise constraint
-        masker = masked_by(read, tokens.vocabulary) if tokens is not None else None
+        masker = masked(read, tokens.vocabulary) if tokens is not None else None
         usable = None if isinstance(masker, ConstraintError) else masker
         replayed = replay(constraint, usable, tokens.canonical if tokens is not None else None, data)
         progress.say("Trying the options", 0.7)
@@ -241,7 +241,7 @@ def _token(source: ConstraintSource, found: Outcome, at: int, tokens: Tokens | N
     if tokens is None or not replayed.tokens:
         return None
     token = replayed.tokens[token_at(replayed, at)]
-    masker = masked_by(reading_source(source), tokens.vocabulary)
+    masker = masked(reading_source(source), tokens.vocabulary)
     if isinstance(masker, ConstraintError) or token.fate == "unread":
         return None
     state = found.constraint.advance(found.constraint.start, replayed.text[: token.offset])
@@ -284,7 +284,7 @@ def _tokens(looking: Looking, source: ConstraintSource, found: Outcome, place: P
         st.caption("Tokens appear as soon as there is a vocabulary: the model's, or one uploaded under Vocabulary.")
         return
     if not replayed.tokens:
-        masker = masked_by(reading_source(source), tokens.vocabulary)
+        masker = masked(reading_source(source), tokens.vocabulary)
         if isinstance(masker, ConstraintError):
             notice(f"No token masks: {said(masker)}", key="debug_no_masks", kind="warning")
         return
@@ -317,7 +317,7 @@ def _ask_counts(looking: Looking, source: ConstraintSource, found: Outcome, toke
     looking.counts = counts
 
     def work(progress: Progress) -> None:
-        masker = masked_by(read, tokens.vocabulary)
+        masker = masked(read, tokens.vocabulary)
         if isinstance(masker, ConstraintError):
             return
         until, total = time.monotonic() + MASKS_SECONDS, min(MOST_MASKS, len(found.replayed.tokens))

@@ -7,14 +7,9 @@ from dataclasses import dataclass
 
 import streamlit as st
 
-from engine.decoding.records import ConstraintSource
-from engine.errors import ConstraintError
-from engine.masking import Masker
 from engine.vocabulary import Canonical, Vocabulary
 from engine.vocabulary.spelling import VocabularyError
 from engine.vocabulary.tokenizer_file import END_NAMES, MOST_BYTES, TokenizerFile, read_tokenizer_file
-from pages._constraints import compiled
-from pages._debug_report import Key, key_of
 from pages._debug_work import Progress, Question
 from pages._model import loading
 from visualizations.notice import notice
@@ -49,22 +44,6 @@ def _read(digest: str, ends: tuple[str, ...] | None, _data: bytes) -> TokenizerF
         return read_tokenizer_file(_data, END_NAMES if ends is None else ends)
     except VocabularyError as error:
         return error.with_traceback(None)
-
-
-@st.cache_resource(max_entries=24, show_spinner=False)
-def _masked(key: Key, digest: str, _source: ConstraintSource, _vocabulary: Vocabulary) -> Masker | ConstraintError:
-    constraint = compiled(_source)
-    if isinstance(constraint, ConstraintError):
-        return constraint
-    try:
-        return Masker(constraint, _vocabulary)
-    except ConstraintError as error:
-        return error.with_traceback(None)
-
-
-def masked_by(source: ConstraintSource, vocabulary: Vocabulary) -> Masker | ConstraintError:
-    """The masks of a source over any vocabulary, shared by all visitors."""
-    return _masked(key_of(source), vocabulary.digest, source, vocabulary)
 
 
 def tokens_in_use(question: Question[TokenizerFile | VocabularyError]) -> Tokens | None:

@@ -28,7 +28,7 @@ UNCERTAIN = -3
 
 FIRST_CAPACITY = 16
 
-TERM_BYTES = 250
+TERM_BYTES = 400
 """What one term takes, roughly, with what is remembered of it."""
 
 TIME_TO_BLAME = 0.5

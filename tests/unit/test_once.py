@@ -56,10 +56,23 @@ def test_what_fails_is_not_kept() -> None:
     assert kept.get("a", lambda: 2) == 2
 
 
-def test_heavy_values_go_before_there_are_many() -> None:
-    kept: Once[str, str] = Once(10, len, 6)
-    for value in ("aaaa", "b", "cccc"):
+def test_the_heaviest_goes_first_but_never_the_last_one() -> None:
+    kept: Once[str, str] = Once(10, len, 4)
+    for value in ("aaaa", "b", "ccc"):
         kept.get(value[0], lambda value=value: value)
-    assert [kept.held(key) for key in "abc"] == [None, "b", "cccc"]
+    assert [kept.held(key) for key in "abc"] == [None, "b", "ccc"]
     kept.get("d", lambda: "d" * 100)
-    assert [kept.held(key) for key in "bcd"] == [None, None, "d" * 100]
+    assert [kept.held(key) for key in "bcd"] == ["b", "ccc", "d" * 100]
+    kept.get("e", lambda: "e")
+    assert [kept.held(key) for key in "bcde"] == ["b", "ccc", None, "e"]
+
+
+def test_what_grew_is_weighed_when_it_is_used_again() -> None:
+    kept: Once[str, list[int]] = Once(10, len, 4)
+    grown: list[int] = []
+    kept.get("a", lambda: grown)
+    kept.get("b", lambda: [1])
+    grown += range(100)
+    assert kept.get("a", list) is grown
+    assert kept.get("b", list) == [1]
+    assert [kept.held(key) for key in "ab"] == [None, [1]]
