@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages._session import Worker
-from pages._told import tell
+from pages._told import UNTOLD, tell
 from visualizations.notice import notice
 
 PATIENCE = 0.25  # seconds in which most work is done: it is waited for, so that nothing flickers
@@ -68,7 +68,7 @@ def asked(
         draw(about.found)
         return
     if about.busy:
-        st.fragment(lambda: _under_way(about, key))()
+        st.fragment(lambda: _under_way(about, key), run_every=UNTOLD)()
         return
     notice(about.problem, key=f"{key}_problem")
     st.button(label, key=f"{key}_ask", help=hint, disabled=not possible, on_click=lambda: about.ask(answer))

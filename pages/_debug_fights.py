@@ -20,7 +20,7 @@ from pages._constraints import located, masked, said
 from pages._debug_kept import Kept, turn
 from pages._model import loading
 from pages._session import Worker
-from pages._told import tell
+from pages._told import UNTOLD, tell
 from visualizations.editor import Language
 from visualizations.heat import fights_table, headline, heat_text, part_at, selected_part
 from visualizations.notice import notice
@@ -109,7 +109,8 @@ def fights(source: ConstraintSource, select: Callable[[str], None] | None = None
         if sampling.worker is not None and not sampling.busy:
             notice(sampling.worker.problem, key="fights_problem")
     if sampling.busy:
-        st.fragment(lambda: _under_way(sampling, len(sampling.found.runs) if sampling.found else 0))()
+        done = len(sampling.found.runs) if sampling.found else 0
+        st.fragment(lambda: _under_way(sampling, done), run_every=UNTOLD)()
     with st.container():
         if sampling.found is not None:
             _result(sampling, sampling.found, asked, located(source), LANGUAGES[source.kind], select)

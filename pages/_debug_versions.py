@@ -21,7 +21,7 @@ from pages._debug_kept import Kept, turn
 from pages._debug_work import Progress, Question
 from pages._model import loading
 from pages._session import Worker
-from pages._told import tell
+from pages._told import UNTOLD, tell
 from visualizations.budget import budget_view
 from visualizations.editor import Problem, edited, editor, problem_of
 from visualizations.notice import notice
@@ -172,7 +172,7 @@ def _relation(state: Versions, source: ConstraintSource, other: ConstraintSource
 
     found = state.relation.ask((source.kind, source.text, other.text, source.options), work)
     if state.relation.busy:
-        st.fragment(lambda: _look(state.relation))()
+        st.fragment(lambda: _look(state.relation), run_every=UNTOLD)()
     elif found is None:
         notice(state.relation.problem, key="versions_problem")
     else:
@@ -273,7 +273,7 @@ def _run_buttons(runs: Runs, asked: tuple[RunSpec, RunSpec]) -> None:
     if runs.worker is not None and not runs.busy:
         notice(runs.worker.problem, key="versions_run_problem")
     if runs.busy:
-        st.fragment(lambda: _under_way(runs))()
+        st.fragment(lambda: _under_way(runs), run_every=UNTOLD)()
 
 
 def _under_way(runs: Runs) -> None:

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import streamlit as st
 
 from pages._session import Worker
-from pages._told import tell
+from pages._told import UNTOLD, tell
 
 PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
 WAIT = 0.1  # seconds between two looks for a turn
@@ -119,4 +119,4 @@ def follow(questions: list[Question[object]], key: str) -> None:
         else:
             st.caption("Working …")
 
-    st.fragment(look, key=key)()
+    st.fragment(look, run_every=UNTOLD, key=key)()

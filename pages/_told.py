@@ -8,6 +8,7 @@ work says so, in the browser's words and with everything as the last run of the 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from weakref import ref
 
 from streamlit import runtime
 from streamlit.proto.ClientState_pb2 import ClientState
@@ -18,22 +19,31 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from pages._session import Worker
 
 AGAIN = 0.02  # seconds between two looks whether the script under way is done
+UNTOLD = 60.0
+"""Seconds after which a browser looks at work under way by itself. What it is told on a dead connection, as that of a
+sleeping laptop, is lost; one that has something to look at draws the page anew as soon as it is connected again."""
 
 
 @dataclass(unsafe_hash=True)
 class _Fragment:
-    """A part of a visitor's page. A call, from any thread, draws it anew if it is still there."""
+    """A part of a visitor's page. A call, from any thread, draws it anew if it is still there.
 
-    session: AppSession
+    Work whose answer is kept for others outlives its visitors: it must not keep their sessions.
+    """
+
+    session: ref[AppSession]
     id: str
     waits: bool = field(default=False, compare=False)
 
     def __call__(self) -> None:
-        self.session._call_soon_on_event_loop(lambda: None if self.waits else self._draw())
+        if (session := self.session()) is not None:
+            session._call_soon_on_event_loop(lambda: None if self.waits else self._draw())
 
     def _draw(self) -> None:
         """In the event loop's thread. A script under way may lead to another page: which it is, is known after it."""
-        session = self.session
+        session = self.session()
+        if session is None:
+            return
         self.waits = session._scriptrunner is not None and session._state is not AppSessionState.SHUTDOWN_REQUESTED
         if self.waits:
             session._event_loop.call_later(AGAIN, self._draw)
@@ -55,4 +65,4 @@ def tell(worker: Worker | None, *, on_the_way: bool = False) -> None:
         return
     found, part = sessions.get_active_session_info(context.session_id), ThreadState.get().fragment_id
     if found is not None and part is not None:
-        worker.tell(_Fragment(found.session, part), on_the_way=on_the_way)
+        worker.tell(_Fragment(ref(found.session), part), on_the_way=on_the_way)

@@ -10,7 +10,7 @@ from engine.shipped import shipped_names, shipped_trace
 from pages import _link, _settings
 from pages._model import loading
 from pages._session import Visit
-from pages._told import tell
+from pages._told import UNTOLD, tell
 from pages._viewer import heading, masks, viewer
 from visualizations.notice import notice
 
@@ -144,4 +144,4 @@ if visit.run is None and not visit.problem:
     start()  # an example without a recorded trace, and the model is there by now
 with st.container():
     notice(st.session_state.get("link_problem", ""), key="link_problem_shown")
-st.fragment(view, key="view")()
+st.fragment(view, run_every=UNTOLD if visit.busy else None, key="view")()

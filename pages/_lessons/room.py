@@ -17,7 +17,7 @@ import streamlit as st
 
 from pages._debug_work import Progress
 from pages._session import Worker
-from pages._told import tell
+from pages._told import UNTOLD, tell
 from visualizations.notice import notice
 
 KEPT = 64  # answers
@@ -144,7 +144,7 @@ def _follow(job: Job[T], asked: Hashable, key: str, joined: set[Hashable]) -> No
             cancel()
             st.rerun()
 
-    st.fragment(look, key=f"{key}_follow")()
+    st.fragment(look, run_every=UNTOLD, key=f"{key}_follow")()
 
 
 def _session() -> str:

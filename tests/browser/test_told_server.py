@@ -11,6 +11,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from benchmarks.room import at, ended, long_run, query
 from benchmarks.visitor import Visitor
+from pages._link import PARAMETER, pack
 from tests.browser.conftest import Server
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -40,6 +41,22 @@ def test_the_end_of_a_run_comes_by_itself_and_leaves_the_address(server: Server)
         await visitor.until(ended)
         assert at(visitor.page) == (59, 60)
         assert (visitor.page.query, visitor.page.script) == (address, script)
+        assert not visitor.page.exceptions
+        await visitor.close()
+
+    done(play())
+
+
+def test_a_page_drawn_whole_while_work_is_under_way_is_looked_at_when_a_connection_comes_back(server: Server) -> None:
+    """A browser that connects again draws its page anew where a part of it has a timer; else it waits for ever, as the
+    end may have been told to the connection that was lost."""
+
+    async def play() -> None:
+        visitor = Visitor(server.url, "step_through", f"{PARAMETER}={pack(long_run(73), 50)}")
+        await visitor.open()
+        await visitor.until(lambda page: "cancel" in page.widgets)
+        assert visitor._timers
+        await visitor.until(lambda page: "strip" in page.widgets and at(page)[0] == 50)
         assert not visitor.page.exceptions
         await visitor.close()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import weakref
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -105,7 +106,7 @@ def asked_of(*, before: Callable[[Session], None], after: Callable[[Session], No
     async def happens() -> list[Any]:
         session = Session()
         before(session)
-        page = _told._Fragment(session, "view")  # type: ignore[arg-type]
+        page = _told._Fragment(weakref.ref(session), "view")  # type: ignore[arg-type]
         for _ in range(times):
             threading.Thread(target=page).start()
         await asyncio.sleep(3 * _told.AGAIN)
@@ -157,6 +158,20 @@ def test_a_script_under_way_comes_first_and_only_one_run_follows_it() -> None:
 )
 def test_who_is_gone_is_not_told(before: Callable[[Session], None], after: Callable[[Session], None]) -> None:
     assert asked_of(before=before, after=after) == []
+
+
+def test_work_that_is_kept_keeps_no_session() -> None:
+    async def happens() -> None:
+        session = Session()
+        kept = Worker(lambda stop: None)
+        kept.tell(_told._Fragment(weakref.ref(session), "view"), on_the_way=True)  # type: ignore[arg-type]
+        kept.wait(10)
+        await asyncio.sleep(_told.AGAIN)
+        gone = weakref.ref(session)
+        del session
+        assert gone() is None
+
+    asyncio.run(happens())
 
 
 def test_without_a_server_nothing_happens() -> None:
