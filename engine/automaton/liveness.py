@@ -7,7 +7,7 @@ regular parts with intersection or complement are decided by exploring their der
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from heapq import heappop, heappush
 from itertools import count
@@ -365,24 +365,24 @@ def _blaming(term: Tag, ask: Callable[[Term], Value]) -> Value:
         raise error.at(term.origin) from None
 
 
-def texts(liveness: Liveness, term: Term, limit: int) -> list[bytes]:
+def texts(liveness: Liveness, term: Term, limit: int) -> Iterator[bytes]:
     """Up to `limit` different texts of a term, the shortest first; fewer only if there are no more."""
-    found: list[bytes] = []
+    found = 0
     ticket = count()  # terms do not compare
     best = liveness.planned(term)
     pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
-    while pending and len(found) < limit:
+    while pending and found < limit:
         liveness.arena.check_time()
         _, _, text, rest = heappop(pending)
         if rest is None:
-            found.append(text)
+            found += 1
+            yield text
             continue
         if rest.nullable:
             heappush(pending, (len(text), next(ticket), text, None))
         for members, after in liveness.in_order(liveness.arena.moves(rest, liveness.alphabet)):
             best = liveness.planned(after)
             if best is not None:
-                for byte in liveness.ranked(members)[: limit - len(found)]:
+                for byte in liveness.ranked(members)[: limit - found]:
                     longer = text + bytes([byte])
                     heappush(pending, (len(longer) + len(best), next(ticket), longer, after))
-    return found

@@ -217,3 +217,11 @@ def test_what_may_follow_the_last_unique_item_in_its_own_token(schema: Any, text
     masker, state = Masker(constraint, small_vocabulary()), after_masks(constraint, text)
     mask, ids = masker.mask(state), range(masker.vocabulary.size - 1)
     assert [i in mask for i in ids] == [masker.advance(state, i) is not None for i in ids]
+
+
+@pytest.mark.parametrize("text", ["[[[[", "[[],[[]],[[", "[[[],[[]]],["])
+def test_masks_of_a_list_of_lists_without_equal_items(text: str) -> None:
+    node = {"type": "array", "uniqueItems": True, "items": {"$ref": "#/$defs/node"}}
+    constraint = compile_json_schema({"$ref": "#/$defs/node", "$defs": {"node": node}}, whitespace="compact")
+    assert_mask_is_what_can_be_consumed(Masker(constraint, VOCABULARY), after_masks(constraint, text))
+    assert constraint.advance(constraint.start, b"[[],[[]],[]") is None

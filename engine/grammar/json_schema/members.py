@@ -218,7 +218,7 @@ class MembersRule:
         names, low = self.plan.extras[extra].names, self.plan.low
         if isinstance(names, Repeat) and names.high is None:
             return True
-        return len(texts(self.liveness, self._free(self.liveness.arena, extra, frozenset()), low)) == low
+        return sum(1 for _ in texts(self.liveness, self._free(self.liveness.arena, extra, frozenset()), low)) == low
 
     def _lacks_names(self, arena: Arena, args: Progress) -> bool:
         """Whether too few names are left: not seen while one is being written, so it must be told before."""

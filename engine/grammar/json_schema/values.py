@@ -312,11 +312,12 @@ class Values:
             branch = Branch(branch.clauses, branch.kinds - NUMBERS)
         values = self._compact
         tried = 4 * limit + 16
-        listed = texts(values.liveness, values.branch(branch, ""), tried)
-        found.update(map(normal, listed))
-        if len(found) >= limit:
-            return MANY
-        if len(listed) == tried:
+        listed = 0
+        for listed, text in enumerate(texts(values.liveness, values.branch(branch, ""), tried), 1):  # noqa: B007
+            found.add(normal(text))
+            if len(found) >= limit:
+                return MANY
+        if listed == tried:
             origin = self.owner(branch, "", ())
             raise ConstraintError(
                 f"uniqueItems cannot be enforced at {origin}: it cannot be told whether there are {limit} values.",
