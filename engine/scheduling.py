@@ -14,6 +14,7 @@ in a crowd. A budget of s seconds is used up after s * (1 + REST) seconds of its
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import monotonic, process_time, sleep, thread_time
 
@@ -76,3 +77,9 @@ class Turns:
 
 
 give_way = Turns().give_way
+
+
+def others_since() -> Callable[[], float]:
+    """Tells how many seconds other threads of the process have worked since this was called, by the calling thread."""
+    begun = process_time() - thread_time()
+    return lambda: process_time() - thread_time() - begun

@@ -13,6 +13,7 @@ from engine.automaton.rules import Frame, NamedRule, Reading, Rules
 from engine.automaton.view import FoundState, Passed, RuleName, StackFrame, StateTable, View
 from engine.constraint import Constraint
 from engine.errors import Origin
+from engine.scheduling import others_since
 
 MOST_DRAWN = 60
 MOST_EDGES = 100
@@ -26,6 +27,9 @@ TIME_TO_LOOK = 0.02
 TIME_TO_COUNT = 0.15
 """Seconds that one look, or one question, may spend on it; the next one goes on where it stopped. A page looks again
 with each redraw, which a whole room waits for."""
+
+SPARED = 0.002
+"""Seconds that others may work meanwhile; then it waits for the next look."""
 
 IGNORED = "%ignore"
 """Who speaks for what a grammar ignores; it may stand nearly everywhere, and whoever speaks besides says more."""
@@ -43,12 +47,14 @@ class Known:
         self.frontier = deque([start])
 
     def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
-        """Look at more states until there are no others, more than `most` are known, or it is too late.
+        """Look at more states until there are no others, more than `most` are known, or it is too late: while others
+        have work to do, soon.
 
         `FEWEST_COUNTED` are looked at in any case, so that what is small does not look large where time is short.
         """
+        others = others_since()
         while self.frontier and len(self.states) <= most:
-            if len(self.states) > FEWEST_COUNTED and time.monotonic() > until:
+            if len(self.states) > FEWEST_COUNTED and (time.monotonic() > until or others() > SPARED):
                 break
             state = self.frontier.popleft()
             for edge in machine.edges(state):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from engine.automaton import explain
 from engine.automaton.edges import Machine, is_inside, is_junction, joined
@@ -139,7 +140,7 @@ class Canvas:
     def neighbourhood(self, middle: int, most: int) -> list[int]:
         """The middle, the states just before it, and what `HOPS` edges reach from it."""
         before = self.walked[: self.walked.index(middle)] if middle in self.walked else []
-        passed = [state for state in dict.fromkeys(reversed(before)) if self.is_shown(state)][:BEHIND]
+        passed = islice(filter(self.is_shown, dict.fromkeys(reversed(before))), BEHIND)
         shown = dict.fromkeys([middle, *passed, *self._sources(middle)[:BEHIND]])
         border = [middle]
         for _ in range(HOPS):
