@@ -19,9 +19,14 @@ from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 from pages._session import Worker
 
 AGAIN = 0.02  # seconds between two looks whether the script under way is done
+AT_ONCE = 2  # pages that are drawn at the same time because they were told: who still works comes first
+PATIENCE = 0.25  # seconds after which one that is still being drawn is not waited for
 UNTOLD = 60.0
 """Seconds after which a browser looks at work under way by itself. What it is told on a dead connection, as that of a
 sleeping laptop, is lost; one that has something to look at draws the page anew as soon as it is connected again."""
+
+_drawn: list[tuple[ref[AppSession], float]] = []
+"""Pages that are being drawn because they were told, and since when; for the event loop's thread."""
 
 
 @dataclass(unsafe_hash=True)
@@ -42,15 +47,24 @@ class _Fragment:
     def _draw(self) -> None:
         """In the event loop's thread. A script under way may lead to another page: which it is, is known after it."""
         session = self.session()
-        if session is None:
+        self.waits = False
+        if session is None or session._state is AppSessionState.SHUTDOWN_REQUESTED or not session.has_fragment(self.id):
             return
-        self.waits = session._scriptrunner is not None and session._state is not AppSessionState.SHUTDOWN_REQUESTED
-        if self.waits:
+        now = session._event_loop.time()
+        if session._scriptrunner is not None or _being_drawn(now) >= AT_ONCE:
+            self.waits = True
             session._event_loop.call_later(AGAIN, self._draw)
-        elif session._state is not AppSessionState.SHUTDOWN_REQUESTED and session.has_fragment(self.id):
-            asked = ClientState(fragment_id=self.id)
-            asked.MergeFrom(session._client_state)
-            session.request_rerun(asked)
+            return
+        asked = ClientState(fragment_id=self.id)
+        asked.MergeFrom(session._client_state)
+        session.request_rerun(asked)
+        _drawn.append((self.session, now))
+
+
+def _being_drawn(now: float) -> int:
+    """How many pages are, apart from those that take long."""
+    _drawn[:] = [(page, at) for page, at in _drawn if now - at < PATIENCE and (s := page()) and s._scriptrunner]
+    return len(_drawn)
 
 
 def tell(worker: Worker | None, *, on_the_way: bool = False) -> None:

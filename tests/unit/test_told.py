@@ -80,7 +80,7 @@ def test_who_wants_to_is_told_on_the_way_and_rarely_in_a_crowd(
 
 
 class Session:
-    """Streamlit's, as far as it is told: `asked` is what it was asked to draw."""
+    """Streamlit's, as far as it is told: `asked` is what it was asked to draw, which `begins` and does not end."""
 
     def __init__(self) -> None:
         self._event_loop = asyncio.get_running_loop()
@@ -89,6 +89,7 @@ class Session:
         self._client_state = ClientState(query_string="run=1", page_script_hash="here")
         self.fragments = {"view"}
         self.asked: list[ClientState] = []
+        self.begins = False
 
     def _call_soon_on_event_loop(self, callback: Callable[[], None]) -> None:
         self._event_loop.call_soon_threadsafe(callback)
@@ -98,6 +99,7 @@ class Session:
 
     def request_rerun(self, state: ClientState) -> None:
         self.asked.append(state)
+        self._scriptrunner = "under way" if self.begins else None
 
 
 def asked_of(*, before: Callable[[Session], None], after: Callable[[Session], None], times: int = 1) -> list[Any]:
@@ -179,3 +181,18 @@ def test_without_a_server_nothing_happens() -> None:
     _told.tell(worker)
     _told.tell(None)
     worker.wait(10)
+
+
+def test_pages_that_are_told_together_are_drawn_in_turn_and_a_slow_one_is_not_waited_for() -> None:
+    async def happens() -> list[int]:
+        sessions = [Session() for _ in range(_told.AT_ONCE + 1)]
+        for session in sessions:
+            session.begins = True
+            _told._Fragment(weakref.ref(session), "view")()  # type: ignore[arg-type]
+        counts = []
+        for pause in (3 * _told.AGAIN, _told.PATIENCE):
+            await asyncio.sleep(pause)
+            counts.append(sum(len(session.asked) for session in sessions))
+        return counts
+
+    assert asyncio.run(happens()) == [_told.AT_ONCE, _told.AT_ONCE + 1]
