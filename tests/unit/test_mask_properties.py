@@ -298,3 +298,28 @@ def test_a_string_does_not_begin_where_integers_must_come() -> None:
     constraint = compile_json_schema(schema, whitespace="compact")
     masker = Masker(constraint, vocabulary_of(b',"', b",1"))
     assert [257 + place in masker.mask(state_after(constraint, '["x"')) for place in range(2)] == [False, True]
+
+
+WAITING: list[tuple[list[Any], Any, dict[str, list[bool]]]] = [
+    # The second item may not be what the third must be, for only a fourth can be the null that is waited for.
+    ([True, True, {"const": "a"}], {"const": None}, {'["c",': [False, True, True], '["a",': [False, False, True]}),
+    # Or the second is the null itself, and nothing more need come.
+    ([True, {"enum": ["a", "b", None]}, {"const": "a"}], {"const": None}, {'["b",': [False, False, True]}),
+    (
+        [{"enum": ["a", "b"]}, {"const": "a"}],
+        {"const": None},
+        {"[": [False, True, False], '["b",': [True, False, False]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("first", "wanted", "allowed"), WAITING)
+def test_what_later_items_need_is_left_to_them(first: list[Any], wanted: Any, allowed: dict[str, list[bool]]) -> None:
+    schema = {"type": "array", "uniqueItems": True, "prefixItems": first, "contains": wanted}
+    constraint = compile_json_schema(schema, whitespace="compact")
+    masker = Masker(constraint, vocabulary_of(b'"a"', b'"b"', b"null"))
+    for text, expected in allowed.items():
+        state = state_after(constraint, text)
+        assert [257 + place in masker.mask(state) for place in range(3)] == expected, text
+        assert_mask_is_exact(masker, state)
+        assert_can_be_completed(constraint, state)

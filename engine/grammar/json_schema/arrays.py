@@ -143,8 +143,19 @@ class _Reader:
         """The plan of items that are not all alike."""
         domains = cache(self._domain)
 
-        def barred(start: int, used: frozenset[str]) -> frozenset[str] | None:
-            return can_differ([domains(min(i, self.first)) for i in range(start, self._least())], used)
+        def row(start: int, end: int) -> list[Domain]:
+            return [domains(min(index, self.first)) for index in range(start, end)]
+
+        def barred(start: int, used: frozenset[str], waiting: tuple[int, ...]) -> frozenset[str] | None:
+            found = [can_differ(row(start, self.low), used)]
+            for number in waiting:
+                ways = []
+                for last in self._places(start, number):
+                    asked = [*row(start, last), domains(min(last, self.first), number), *row(last + 1, self.low)]
+                    ways.append(can_differ(asked, used))
+                possible = [way for way in ways if way is not None]
+                found.append(frozenset.intersection(*possible) if possible else None)
+            return None if None in found else frozenset[str]().union(*(some for some in found if some))
 
         return ArrayPlan(
             item=cache(self.term),
@@ -159,12 +170,18 @@ class _Reader:
             origin=self.origin,
         )
 
-    def _least(self) -> int:
-        """Items that must come at least; more than that are never needed to tell whether values run out."""
-        return self.low
+    def _places(self, start: int, number: int) -> Iterator[int]:
+        """Where behind `start` the item that a condition waits for may stand; later places are like the last."""
+        first = max(start + 1, self.contains[number].start)
+        for place in range(first, max(first, self.first) + 1):
+            if self.high is None or place < self.high:
+                yield place
 
-    def _domain(self, index: int) -> Domain:
-        return self.values.domain(self._asked(index), self.low)
+    def _domain(self, index: int, number: int | None = None) -> Domain:
+        """The values of an item; of those that satisfy a condition, if one is given by its number."""
+        asked = self._asked(index) if number is None else (*self._asked(index), *self.contains[number].asked)
+        most = max(self.low, self.first + 2) if self.first and self.contains else self.low
+        return self.values.domain(conjunction(*asked), most)
 
     def term(self, item: Item) -> Term:
         """The term of an item."""

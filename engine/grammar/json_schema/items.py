@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import FORGOTTEN, UNKNOWN, Captured, Hole, Term
@@ -45,8 +46,9 @@ class ArrayPlan:
     """All about the items of an array.
 
     `item(item)`: the term of an item. `first`: items with a schema of their own. `unique`: no two items are equal;
-    `repeats`: some two are. `barred(start, used)`: JSON texts that an item may not be, for then no different values
-    would be left for the others; None if there are none left already. `normal(text)`: one JSON text per value.
+    `repeats`: some two are. `barred(start, used, waiting)`: JSON texts that an item may not be, for then no different
+    values would be left for the others, those that conditions wait for (by their numbers) among them; None if there are
+    none left already. `normal(text)`: one JSON text per value.
     """
 
     item: Callable[[Item], Term]
@@ -56,7 +58,7 @@ class ArrayPlan:
     counted: tuple[Counted, ...]
     unique: bool
     repeats: bool
-    barred: Callable[[int, frozenset[str]], frozenset[str] | None]
+    barred: Callable[[int, frozenset[str], tuple[int, ...]], frozenset[str] | None]
     normal: Callable[[bytes], str]
     origin: Origin
 
@@ -163,22 +165,27 @@ class ItemsRule:
         """Every way to write the next item, with what remains after it."""
         plan = self.plan
         index = min(args.index, plan.first)
-        unlike: frozenset[str] = frozenset(text for text in args.used if isinstance(text, str))
-        if plan.unique:
-            barred = plan.barred(args.index, unlike)
-            if barred is None:
-                return
-            unlike |= barred
+        used: frozenset[str] = frozenset(text for text in args.used if isinstance(text, str))
+        barred = cache(lambda waiting: plan.barred(args.index, used, waiting) if plan.unique else frozenset())
         for counts, excludes, hits in self._choices(args, 0):
             arena.check_time()
             following = replace(args, index=min(args.index + 1, self._last_index), hits=hits)
-            item = Item(index, counts, excludes, unlike)
+            unlike = barred(self._waiting(hits))
+            if unlike is None:
+                continue
+            item = Item(index, counts, excludes, used | unlike)
             if plan.unique:
                 yield arena.capture(self, Writing(following, is_twin=False), plan.item(item))
             else:
                 yield arena.seq(plan.item(item), arena.call(self, following))
             if plan.repeats and not args.repeated:
                 yield from self._twins(arena, args, item, following)
+
+    def _waiting(self, hits: tuple[int, ...]) -> tuple[int, ...]:
+        """Conditions that still wait for an item; of alike items any one will do, whatever came before."""
+        if not self.plan.first:
+            return ()
+        return tuple(number for number, wanted in enumerate(self.plan.counted) if hits[number] < wanted.low)
 
     def _twins(self, arena: Arena, args: Progress, item: Item, following: Progress) -> Iterator[Term]:
         if args.twin is None:
