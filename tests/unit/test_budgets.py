@@ -148,3 +148,11 @@ def test_alternatives_within_each_other_without_end_are_refused_where_a_value_be
     for question in (constraint.origins, constraint.moves, constraint.shortest, lambda _: constraint.alphabet):
         with pytest.raises(BudgetError, match="nested too deeply"):
             question(state)
+
+
+def test_a_pattern_elsewhere_is_not_blamed_for_values_that_hold_each_other() -> None:
+    pairs = {"type": "array", "items": {"$ref": "#/properties/a"}, "minItems": 2, "uniqueItems": True}
+    properties = {"a": pairs, "b": {"type": "string", "pattern": "^(((a|b)*c)*d)*$"}}
+    constraint = compile_json_schema({"type": "object", "properties": properties})
+    with pytest.raises(BudgetError, match="The text is nested too deeply"):
+        constraint.check('{"a": [')

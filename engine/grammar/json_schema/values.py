@@ -332,6 +332,7 @@ class Values:
         if self._normal_values is None:
             plain = Options(whitespace="compact", formats=self.options.formats, objects=self.options.objects)
             self._normal_values = Values(self.document, plain, self.arena)
+            self._normal_values._normal_values = self._normal_values
         return self._normal_values
 
     _normal_values: Values | None = None
@@ -392,12 +393,6 @@ class Values:
 
 
 _TYPE_NAMES = {
-    "object": "object",
-    "array": "array",
-    "string": "string",
-    "integer": "integer",
-    "fraction": "number",
-    "true": "boolean",
-    "false": "boolean",
-    "null": "null",
+    **{kind: kind for kind in ("object", "array", "string", "integer")},
+    **{"fraction": "number", "true": "boolean", "false": "boolean", "null": "null"},
 }
