@@ -9,8 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages._session import Worker
 from pages._told import UNTOLD, tell
+from pages._worker import Worker
 from visualizations.notice import notice
 
 PATIENCE = 0.25  # seconds in which most work is done: it is waited for, so that nothing flickers

@@ -19,8 +19,8 @@ from pages import _settings
 from pages._constraints import located, masked, said
 from pages._debug_kept import Kept, turn
 from pages._model import loading
-from pages._session import Worker
 from pages._told import UNTOLD, tell
+from pages._worker import Worker
 from visualizations.editor import Language
 from visualizations.heat import fights_table, headline, heat_text, part_at, selected_part
 from visualizations.notice import notice

@@ -20,8 +20,8 @@ from pages._debug_fights import LANGUAGES, suggested_prompt
 from pages._debug_kept import Kept, turn
 from pages._debug_work import Progress, Question
 from pages._model import loading
-from pages._session import Worker
 from pages._told import UNTOLD, tell
+from pages._worker import Worker
 from visualizations.budget import budget_view
 from visualizations.editor import Problem, edited, editor, problem_of
 from visualizations.notice import notice

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar
 
 import streamlit as st
 
-from pages._session import Worker
 from pages._told import UNTOLD, tell
+from pages._worker import Worker
 
 PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
 WAIT = 0.1  # seconds between two looks for a turn

@@ -5,29 +5,22 @@ Everything that decodes is in the engine; this only decides what is asked of it 
 
 from __future__ import annotations
 
-import logging
-import threading
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from engine.decoding.decoder import Decoder
-from engine.decoding.errors import DecodingError, SpecError
 from engine.decoding.records import RunSpec, Step, Trace
 from engine.decoding.shared import Follower, SharedRun
 from engine.decoding.spec import branched
-from engine.errors import ConstraintError
 from engine.masking import Masker
-from engine.model import ModelError
 from engine.once import Once
+from pages._worker import EXPECTED, Worker
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 KEPT_RUNS = 20
-FOLLOW = 0.35  # seconds between two times that a page is told how far work is, for each work under way
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
@@ -57,88 +50,6 @@ class Run:
         """Take over the steps taken."""
         if self.follower is not None:
             self.trace = self.follower.trace
-
-
-Work = Callable[[Callable[[], bool]], Callable[[], None] | None]
-"""Work for a thread, given a way to ask whether to stop. What it returns is done by the visitor's own thread."""
-
-
-class Worker:
-    """Work in a thread that can be cancelled; `problem` is what went wrong, in words.
-
-    `under_way`: those of all visitors.
-    """
-
-    under_way: ClassVar[set[Worker]] = set()
-
-    def __init__(self, work: Work) -> None:
-        self.problem = ""
-        self.then: Callable[[], None] | None = None
-        self._stop = threading.Event()
-        self._done: Future[None] = Future()
-        self._told: set[Callable[[], None]] = set()
-        self._on_the_way: list[Callable[[], None]] = []
-        self._told_at, self._crowd = monotonic(), 1
-        self._work = work
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self.under_way.add(self)
-        self._thread.start()
-
-    @property
-    def busy(self) -> bool:
-        return not self._done.done()
-
-    def cancel(self) -> None:
-        """Ask the work to stop; it does after the token it is at."""
-        self._stop.set()
-
-    @property
-    def cancelled(self) -> bool:
-        return self._stop.is_set()
-
-    def behind(self, model: Model) -> int:
-        """How many others the model serves first."""
-        return model.before(self._thread.ident or 0)
-
-    def wait(self, seconds: float | None = None) -> None:
-        """Until the work is done, but not longer than `seconds`."""
-        self._thread.join(seconds)
-
-    def tell(self, page: Callable[[], None], *, on_the_way: bool = False) -> None:
-        """Call `page` once the work is done, at once if it is; `on_the_way`: now and then before, too."""
-        if page in self._told:
-            return
-        self._told.add(page)
-        if on_the_way:
-            self._on_the_way.append(page)
-        self._done.add_done_callback(lambda _: page())
-
-    def _asks(self) -> bool:
-        """Whether to stop. The work asks after each token, which is when there is something new to see.
-
-        A page is then drawn anew, which takes the time of ten tokens: the more is under way in the room, the rarer.
-        """
-        self._crowd = max(self._crowd, len(self.under_way))
-        if (now := monotonic()) - self._told_at > FOLLOW * self._crowd:
-            self._told_at = now
-            for page in self._on_the_way:
-                page()
-        return self.cancelled
-
-    def _run(self) -> None:
-        try:
-            self.then = self._work(self._asks)
-        except _EXPECTED as error:
-            self.problem = str(error)
-        except Exception:
-            logging.getLogger(__name__).exception("A run failed")
-            self.problem = "The run failed; the server's log says why."
-        finally:
-            self.under_way.discard(self)
-            self._done.set_result(None)
-
-
-_EXPECTED = (DecodingError, SpecError, ConstraintError, ModelError)
 
 
 @dataclass
@@ -238,7 +149,7 @@ class Visit:
         try:
             follower = followed(model, spec, masker)
             follower.step()
-        except _EXPECTED as error:
+        except EXPECTED as error:
             self.problem = str(error)
             return
         self._show(self._add(title, follower.trace, follower=follower).number, 0)
@@ -252,7 +163,7 @@ class Visit:
             try:
                 run.follower.goto(len(run.trace.steps))
                 run.follower.step()
-            except _EXPECTED as error:
+            except EXPECTED as error:
                 self.problem = str(error)
                 return
             run.refresh()
@@ -291,7 +202,7 @@ class Visit:
         if run.follower is not None:
             try:
                 self._adopt(run, branch_of(run.follower, model, run.trace.spec, index, token_id), index)
-            except _EXPECTED as error:
+            except EXPECTED as error:
                 self.problem = str(error)
             return
 

@@ -16,7 +16,7 @@ from streamlit.runtime.app_session import AppSession, AppSessionState
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
-from pages._session import Worker
+from pages._worker import Worker
 
 AGAIN = 0.02  # seconds between two looks whether the script under way is done
 AT_ONCE = 2  # pages that are drawn at the same time because they were told: who still works comes first

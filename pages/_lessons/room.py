@@ -16,8 +16,8 @@ from uuid import uuid4
 import streamlit as st
 
 from pages._debug_work import Progress
-from pages._session import Worker
 from pages._told import UNTOLD, tell
+from pages._worker import Worker
 from visualizations.notice import notice
 
 KEPT = 64  # answers

@@ -168,3 +168,18 @@ def test_only_what_takes_long_gives_way(monkeypatch: pytest.MonkeyPatch) -> None
         now[0] = 6.01
         with pytest.raises(BudgetError):
             clock.check()
+
+
+def test_what_others_worked_is_what_the_process_used_and_the_calling_thread_did_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    world = World()
+    monkeypatch.setattr(scheduling, "process_time", lambda: world.used)
+    monkeypatch.setattr(scheduling, "thread_time", world.own)
+    world.work(3.0, others=5.0)
+    others = scheduling.others_since()
+    assert others() == 0.0
+    world.work(1.0)
+    assert others() == 0.0
+    world.work(1.0, others=0.25)
+    assert others() == 0.25

@@ -13,8 +13,8 @@ import pytest
 from streamlit.proto.ClientState_pb2 import ClientState
 from streamlit.runtime.app_session import AppSessionState
 
-from pages import _session, _told
-from pages._session import Worker
+from pages import _told, _worker
+from pages._worker import Worker
 
 
 def test_a_page_is_told_once_when_the_work_ends() -> None:
@@ -44,7 +44,7 @@ def test_a_page_is_told_of_work_that_fails() -> None:
     told: list[str] = []
 
     def work(stop: Callable[[], bool]) -> None:
-        raise _session.SpecError("no such thing")
+        raise _worker.SpecError("no such thing")
 
     worker = Worker(work)
     worker.tell(lambda: told.append(worker.problem))
@@ -59,8 +59,8 @@ def test_who_wants_to_is_told_on_the_way_and_rarely_in_a_crowd(
     """Tokens come every 0.25 s and a page is told every 0.4 s: 8 tokens take 2 s, so at 0.5, 1, 1.5 and 2 s; with two
     others under way every 1.2 s, so at 1.25 s."""
     clock = SimpleNamespace(now=0.0)
-    monkeypatch.setattr(_session, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(_session, "FOLLOW", 0.4)
+    monkeypatch.setattr(_worker, "monotonic", lambda: clock.now)
+    monkeypatch.setattr(_worker, "FOLLOW", 0.4)
     monkeypatch.setattr(Worker, "under_way", {object() for _ in range(others)})
     begun, following, only_the_end = threading.Event(), [], []
 
