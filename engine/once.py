@@ -20,8 +20,8 @@ class _Entry(Generic[V]):
     making: threading.Lock = field(default_factory=threading.Lock)
     value: V | None = None
     made: bool = False
-    weight: int | None = None
-    """None where it was used, and so may have grown, since it was weighed."""
+    weight: int = 0
+    """When it was used last: it may have grown since."""
 
 
 class Once(Generic[K, V]):
@@ -33,38 +33,44 @@ class Once(Generic[K, V]):
         self._weigh = weigh
         self._heaviest = heaviest
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
+        self._held = 0  # what all weigh
         self._lock = threading.Lock()
 
     def get(self, key: K, make: Callable[[], V]) -> V:
         """The value of `key`, which `make` gives if there is none; what it raises is raised and not kept."""
         with self._lock:
             entry = self._entries.setdefault(key, _Entry())
-            entry.weight = None
             self._entries.move_to_end(key)
-            if len(self._entries) > self._most:
-                self._entries.popitem(last=False)
+            forgotten = self._forget(next(iter(self._entries))) if len(self._entries) > self._most else None
+        del forgotten  # it may take long to free: not while others wait for the lock
         if not entry.made:
             with entry.making:
                 if not entry.made:
                     entry.value, entry.made = make(), True
-        self._lighten()
-        return entry.value  # type: ignore[return-value]
+        value: V = entry.value  # type: ignore[assignment]
+        if self._weigh is not None:
+            self._enter(key, entry, self._weigh(value))
+        return value
 
-    def _lighten(self) -> None:
-        """Forget the heaviest of the values before the last while these weigh too much."""
-        if self._weigh is None:
-            return
-        forgotten = []  # they may take long to free: not while others wait for the lock
+    def _enter(self, key: K, entry: _Entry[V], weight: int) -> None:
+        """Note what an entry weighs now, and forget the heaviest of those before the last while they are too heavy."""
+        forgotten = []
         with self._lock:
-            for entry in self._entries.values():
-                if entry.weight is None and entry.made:
-                    entry.weight = self._weigh(entry.value)  # type: ignore[arg-type]
-            *others, _ = self._entries
-            heaviest = sorted(others, key=lambda key: self._entries[key].weight or 0)
-            excess = sum(self._entries[key].weight or 0 for key in others) - self._heaviest
-            while excess > 0:
-                forgotten.append(self._entries.pop(heaviest.pop()))
-                excess -= forgotten[-1].weight or 0
+            if self._entries.get(key) is entry:
+                self._held += weight - entry.weight
+                entry.weight = weight
+            last = next(reversed(self._entries), None)
+            if last is None or self._held - self._entries[last].weight <= self._heaviest:
+                return
+            others = sorted((k for k in self._entries if k != last), key=lambda k: self._entries[k].weight)
+            while others and self._held - self._entries[last].weight > self._heaviest:
+                forgotten.append(self._forget(others.pop()))
+
+    def _forget(self, key: K) -> _Entry[V]:
+        """Take an entry out; hold the lock."""
+        entry = self._entries.pop(key)
+        self._held -= entry.weight
+        return entry
 
     def held(self, key: K) -> V | None:
         """The value of `key` if it is there."""
@@ -76,3 +82,4 @@ class Once(Generic[K, V]):
         """Forget all of them."""
         with self._lock:
             self._entries.clear()
+            self._held = 0
