@@ -62,7 +62,7 @@ class Question(Generic[T]):
         def run(stopped: Callable[[], bool]) -> Callable[[], None]:
             said.stopped = stopped
             while not self.at_once.acquire(timeout=WAIT):
-                said.say("Waiting for the work of other visitors", 0.0)
+                said.say("Working, in turns with other visitors", 0.0)
                 if stopped():
                     return lambda: None
             try:
