@@ -71,7 +71,7 @@ def compile_json_schema(
             if automaton.start < 0:
                 raise unsatisfiable(values, root)
         except RecursionError as error:
-            raise BudgetError("The schema's references are nested too deeply.") from error
+            raise BudgetError(TOO_DEEP) from error
         refused.pop_all()
     arena.clock.stop()
     report = Report(

@@ -393,6 +393,12 @@ class Values:
 
 
 _TYPE_NAMES = {
-    **{kind: kind for kind in ("object", "array", "string", "integer")},
-    **{"fraction": "number", "true": "boolean", "false": "boolean", "null": "null"},
+    "object": "object",
+    "array": "array",
+    "string": "string",
+    "integer": "integer",
+    "fraction": "number",
+    "true": "boolean",
+    "false": "boolean",
+    "null": "null",
 }
