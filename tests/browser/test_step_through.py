@@ -43,6 +43,12 @@ def badge(page: Any, text: str) -> Any:
     return page.locator(".stMarkdownBadge", has_text=text).first
 
 
+def completed(page: Any) -> None:
+    """Until the run is at its end, in the badge and in the strip: each is drawn as it arrives."""
+    badge(page, "Complete").wait_for(timeout=WAIT)
+    page.locator(".strip .chip.end.current").wait_for(timeout=WAIT)
+
+
 def press(page: Any, name: str) -> None:
     page.locator(f".st-key-{name} button").click()
 
@@ -104,7 +110,7 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
     shows_step(page, 4)
     keep(page, "back-at-step-4")
     press(page, "to_end")
-    badge(page, "Complete").wait_for(timeout=WAIT)
+    completed(page)
     jsonschema.validate(json.loads(output(page)), json.loads(example(EXAMPLE).constraint.text))
     first = output(page)
 
@@ -115,7 +121,7 @@ def test_plays_a_run_to_a_valid_object(page: Any) -> None:
     page.locator(".strip .chip.current.chosen").wait_for(timeout=WAIT)
     shows_step(page, 4)
     press(page, "to_end")
-    badge(page, "Complete").wait_for(timeout=WAIT)
+    completed(page)
     branch = output(page)
     assert branch != first
     jsonschema.validate(json.loads(branch), json.loads(example(EXAMPLE).constraint.text))
@@ -167,8 +173,7 @@ def test_keys_during_a_run_leave_a_valid_object(page: Any) -> None:
     for key in ("e", "ArrowRight", "e", "n", "ArrowRight"):
         page.keyboard.press(key)
         page.wait_for_timeout(30)
-    badge(page, "Complete").wait_for(timeout=WAIT)
-    page.locator(".strip .chip.end.current").wait_for(timeout=WAIT)
+    completed(page)
     jsonschema.validate(json.loads(output(page)), json.loads(example(EXAMPLE).constraint.text))
 
 
