@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from engine.automaton import explain
-from engine.automaton.edges import ByteMachine, Machine
+from engine.automaton.edges import CONTINUATION, ByteMachine, Machine, is_inside
 from engine.automaton.picture import Canvas, DrawnGraph, Marks, label_of
 from engine.automaton.rules import Frame, NamedRule, Reading, Rules
 from engine.automaton.view import FoundState, Passed, RuleName, StackFrame, StateTable, View
@@ -82,9 +82,9 @@ class Explorer:
         """The whole constraint's automaton."""
         passed = self._passed(path)
         known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_LOOK)
-        marks = Marks(self.bytes.start, [p.state for p in passed], passed[-1].state, open_bytes)
-        graph = self._graph(known, marks, around, max_nodes)
         current = passed[-1].state
+        marks = Marks(self.bytes.start, self._between_characters(passed, path), current, open_bytes)
+        graph = self._graph(known, marks, around, max_nodes)
         return View(graph, current, self._owner(current), passed, self._owned(), self._count(), not known.frontier)
 
     def look_at_rule(
@@ -102,7 +102,7 @@ class Explorer:
             rule = rules.rule_of(around).number
         shown = rules.known[rule] if rule is not None and 0 <= rule < len(rules.known) else stack[-1].rule
         known = self._grown(rules.first(shown), until)
-        marks = _marks_in(shown, rules.first(shown), stack, open_bytes)
+        marks = _marks_in(rules, shown, stack, open_bytes)
         return View(
             self._graph(known, marks, around, max_nodes),
             stack[-1].state,
@@ -169,7 +169,7 @@ class Explorer:
 
     def _graph(self, known: Known, marks: Marks, around: int | None, max_nodes: int) -> DrawnGraph:
         is_known = around is not None and (around in known.states or around in marks.walked)
-        stops = _landings(self.machine, known) | ({around} if around is not None and is_known else set())
+        stops = self._landings(known) | ({around} if around is not None and is_known else set())
         canvas = Canvas(self.machine, self._owner, self._label, marks, frozenset(stops), known.into)
         total = None if known.frontier else len(known.states)
         hides = self.automaton.arena.hides_counts
@@ -200,6 +200,19 @@ class Explorer:
                 raise ValueError("The path leaves the language of the constraint.")
         return tuple(Passed(state, 0) for state in walked)
 
+    def _between_characters(self, passed: Sequence[Passed], path: bytes) -> list[int]:
+        """The states passed, those inside a character left out; the last in any case.
+
+        A state is inside one only if a byte was read there that continues one, so few are looked at.
+        """
+        states, current = [p.state for p in passed], passed[-1].state
+        read = (*path, None)
+        return [
+            state
+            for state, byte in zip(states, read, strict=True)
+            if byte is None or not CONTINUATION >> byte & 1 or state == current or not is_inside(self.bytes, state)
+        ]
+
     def _readings(self, rules: Rules, path: bytes) -> tuple[Reading, ...]:
         readings = rules.read(path)
         if not readings:
@@ -210,6 +223,12 @@ class Explorer:
         known = self.known.setdefault(start, Known(start))
         known.grow(self.machine, until)
         return known
+
+    def _landings(self, known: Known) -> set[int]:
+        """States in which a text goes on after a rule."""
+        if self.rules is None:
+            return set()
+        return {edge.target for state in known.states for edge in self.rules.edges(state) if edge.rule is not None}
 
     def _owned(self) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -240,16 +259,14 @@ def stack_of(top: Frame) -> list[Frame]:
     return stack[::-1]
 
 
-def _marks_in(rule: NamedRule, start: int, stack: list[Frame], open_bytes: int) -> Marks:
+def _marks_in(rules: Rules, rule: NamedRule, stack: list[Frame], open_bytes: int) -> Marks:
     """Where the innermost frame of a rule stands."""
-    frame = next((frame for frame in reversed(stack) if frame.rule is rule), None)
+    start, frame = rules.first(rule), next((frame for frame in reversed(stack) if frame.rule is rule), None)
     if frame is None:
         return Marks(start, [], None, 0)
-    if frame is stack[-1]:
-        return Marks(start, frame.trail, frame.state, open_bytes)
-    return Marks(start, frame.trail[:-1], None, 0, waiting=frame.state)
-
-
-def _landings(machine: Machine, known: Known) -> set[int]:
-    """States in which a text goes on after a rule."""
-    return {edge.target for state in known.states for edge in machine.edges(state) if edge.rule is not None}
+    is_top = frame is stack[-1]
+    trail = frame.trail if is_top else frame.trail[:-1]
+    walked = [state for state in trail if (is_top and state == frame.state) or not is_inside(rules, state)]
+    if is_top:
+        return Marks(start, walked, frame.state, open_bytes)
+    return Marks(start, walked, None, 0, waiting=frame.state)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.automaton import explain
-from engine.automaton.edges import Machine, is_inside, is_junction, joined
+from engine.automaton.edges import Machine, is_junction, joined
 from engine.errors import Origin
 
 LABEL_LENGTH = 60
@@ -84,8 +84,9 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a step adds to a picture. `walked`: states that the text has passed; `open_bytes`: what tokens allowed now
-    begin with. `current` None: the text stands elsewhere; `waiting`: where it will come back to."""
+    """What a step adds to a picture. `walked`: states that the text has passed between characters, and the current one;
+    `open_bytes`: what tokens allowed now begin with. `current` None: the text stands elsewhere; `waiting`: where it
+    will come back to."""
 
     start: int
     walked: Sequence[int]
@@ -116,7 +117,6 @@ class Canvas:
         self.marks = marks
         self.stops = stops | {state for state in (marks.start, marks.current, marks.waiting) if state is not None}
         self.into = into
-        self.walked = [s for s in marks.walked if s == marks.current or not is_inside(machine, s)]
 
     def is_shown(self, state: int) -> bool:
         """Whether no chain passes over the state."""
@@ -139,7 +139,7 @@ class Canvas:
 
     def neighbourhood(self, middle: int, most: int) -> list[int]:
         """The middle, the states just before it, and what `HOPS` edges reach from it."""
-        before = self.walked[: self.walked.index(middle)] if middle in self.walked else []
+        before = self.marks.walked[: self.marks.walked.index(middle)] if middle in self.marks.walked else []
         passed = islice(filter(self.is_shown, dict.fromkeys(reversed(before))), BEHIND)
         shown = dict.fromkeys([middle, *passed, *self._sources(middle)[:BEHIND]])
         border = [middle]
@@ -184,7 +184,7 @@ class Canvas:
             self.machine.is_accepting(state),
             self.owner(state),
             state == marks.current,
-            state in self.walked,
+            state in self.marks.walked,
             more,
             state == marks.waiting,
             state == marks.start,
@@ -193,7 +193,7 @@ class Canvas:
     def _edge(self, state: int, way: Way) -> DrawnEdge:
         steps = [state, *way.via, way.target]
         allowed = state == self.marks.current and bool(way.first & self.marks.open_bytes)
-        on_path = any(self.walked[i : i + len(steps)] == steps for i, s in enumerate(self.walked) if s == state)
+        on_path = any(self.marks.walked[i : i + len(steps)] == steps for i, s in enumerate(self.marks.walked) if s == state)
         return DrawnEdge(state, way.target, way.label, allowed, on_path, bool(way.via), way.rule)
 
     def _into_character(self, shown: Mapping[int, None], edges: Sequence[DrawnEdge]) -> list[DrawnEdge]:
@@ -201,7 +201,7 @@ class Canvas:
         current = self.marks.current
         if current is None or current not in shown or any(edge.target == current for edge in edges):
             return []
-        before = next((state for state in reversed(self.walked[:-1]) if state in shown), None)
+        before = next((state for state in reversed(self.marks.walked[:-1]) if state in shown), None)
         if before is None or before == current:
             return []
         return [DrawnEdge(before, current, "begun character", False, True, True)]
