@@ -191,9 +191,9 @@ class Canvas:
         )
 
     def _edge(self, state: int, way: Way) -> DrawnEdge:
-        steps = [state, *way.via, way.target]
+        steps, walked = [state, *way.via, way.target], self.marks.walked
         allowed = state == self.marks.current and bool(way.first & self.marks.open_bytes)
-        on_path = any(self.marks.walked[i : i + len(steps)] == steps for i, s in enumerate(self.marks.walked) if s == state)
+        on_path = any(walked[i : i + len(steps)] == steps for i, s in enumerate(walked) if s == state)
         return DrawnEdge(state, way.target, way.label, allowed, on_path, bool(way.via), way.rule)
 
     def _into_character(self, shown: Mapping[int, None], edges: Sequence[DrawnEdge]) -> list[DrawnEdge]:
