@@ -6,7 +6,7 @@ branch shares everything up to the step where it leaves.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter, thread_time
@@ -17,7 +17,7 @@ from engine.decoding.errors import ChoiceError, DecodingError
 from engine.decoding.forward import Forward, Logits
 from engine.decoding.healing import taken_back
 from engine.decoding.jump import jumped
-from engine.decoding.observe import candidates, observed, token_bytes, token_name
+from engine.decoding.observe import candidates, observed, spelled, token_bytes, token_name
 from engine.decoding.records import FinishReason, Healed, RunSpec, Step, StepKind, Trace
 from engine.decoding.sampler import Distributions, Draw, distributions, draw
 from engine.decoding.spec import branched, run_id, spec_from_dict, spec_to_dict
@@ -112,18 +112,23 @@ class Decoder:
         return self._finish
 
     @property
+    def steps(self) -> Sequence[Step]:
+        """All steps computed so far, whatever the position; it grows with the run."""
+        return self._steps
+
+    @property
     def trace(self) -> Trace:
-        """All steps computed so far, whatever the position."""
+        """The record of all steps computed so far."""
         return self.trace_of(len(self._steps), self._finish)
 
     def trace_of(self, steps: int, finish: FinishReason | None) -> Trace:
         """The record of the first `steps` steps, for one who has not come further; `finish`: why they stopped there."""
         return Trace(
             spec=self.spec,
-            run_id=run_id(self.spec),
+            run_id=self._run_id,
             model=self.model.name,
             vocabulary_size=self.model.vocabulary.size,
-            prompt_tokens=self._pairs(self._prompt),
+            prompt_tokens=self._prompt_tokens,
             steps=tuple(self._steps[:steps]),
             finish=finish,
             missing=self._missing(self._states[steps]) if finish not in (None, "complete") else "",
@@ -333,6 +338,14 @@ class Decoder:
         return None
 
     @cached_property
+    def _run_id(self) -> str:
+        return run_id(self.spec)
+
+    @cached_property
+    def _prompt_tokens(self) -> tuple[tuple[int, bytes], ...]:
+        return spelled(self.model.vocabulary, self._prompt)
+
+    @cached_property
     def _healed(self) -> Healed | None:
         if not self._removed:
             return None
@@ -340,9 +353,9 @@ class Decoder:
         try:
             found = distributions(self._forward.after_removed(), allowed, self.spec.sampler)
         except DecodingError:  # the run itself never asks for these logits
-            return Healed(self._pairs(self._removed), self._prefix, ())
+            return Healed(spelled(self.model.vocabulary, self._removed), self._prefix, ())
         shown = candidates(found, found.allowed_favourites[0], self.model.vocabulary)
-        return Healed(self._pairs(self._removed), self._prefix, shown)
+        return Healed(spelled(self.model.vocabulary, self._removed), self._prefix, shown)
 
     def _missing(self, state: int) -> str:
         if self.constraint is None or self.constraint.is_accepting(state):
@@ -373,12 +386,6 @@ class Decoder:
         if self.constraint is None or token_id >= self.model.vocabulary.size:
             return ()
         return self.masker.blame(self._states[index], token_id)
-
-    def _pairs(self, ids: list[int]) -> tuple[tuple[int, bytes], ...]:
-        return tuple((token_id, self._shown(token_id)) for token_id in ids)
-
-    def _shown(self, token_id: int) -> bytes:
-        return token_bytes(self.model.vocabulary, token_id) or token_name(self.model.vocabulary, token_id).encode()
 
 
 def _masks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TypedDict, Unpack
 
 from engine.decoding.records import Candidate, Step, StepKind
@@ -99,6 +100,11 @@ def token_name(vocabulary: Vocabulary, token_id: int) -> str:
     if token_bytes(vocabulary, token_id):
         return ""
     return (vocabulary.name(token_id) if token_id < vocabulary.size else "") or f"<{token_id}>"
+
+
+def spelled(vocabulary: Vocabulary, ids: Iterable[int]) -> tuple[tuple[int, bytes], ...]:
+    """The tokens, each with its bytes; with its name where it has none."""
+    return tuple((i, token_bytes(vocabulary, i) or token_name(vocabulary, i).encode()) for i in ids)
 
 
 def _top2_gap(found: Distributions) -> float:

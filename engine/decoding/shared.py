@@ -21,7 +21,7 @@ class SharedRun:
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
-        self._ends = [len(decoder.trace.steps)]  # how many steps there are after each pass: a jump makes several
+        self._ends = [len(decoder.steps)]  # how many steps there are after each pass: a jump makes several
         self._lock = Lock()
 
     def follow(self) -> Follower:
@@ -47,7 +47,7 @@ class SharedRun:
             self._decoder.goto(taken)
             if self._decoder.step(cancelled) is None:
                 return taken
-            self._ends.append(len(self._decoder.trace.steps))
+            self._ends.append(len(self._decoder.steps))
             return self._ends[-1]
         finally:
             self._lock.release()
@@ -55,6 +55,10 @@ class SharedRun:
     def finish(self, taken: int) -> FinishReason | None:
         """Why the run ends behind its first `taken` steps, None where it goes on."""
         return self._decoder.finish if taken == self._ends[-1] else None
+
+    def step(self, index: int) -> Step:
+        """The record of a step that is known."""
+        return self._decoder.steps[index]
 
     def trace(self, taken: int, finish: FinishReason | None) -> Trace:
         """The record of the first `taken` steps."""
@@ -104,7 +108,7 @@ class Follower:
                 return None
             self._cancelled = False
         self._at += 1
-        return self.shared.trace(self._taken, None).steps[self._at - 1]
+        return self.shared.step(self._at - 1)
 
     def run(self, cancelled: Callable[[], bool] = never) -> Iterator[Step]:
         """The steps from the position to the end. `cancelled` is asked before each, and while another computes it."""
