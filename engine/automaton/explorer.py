@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
+from itertools import islice
 
 from engine.automaton import explain
 from engine.automaton.edges import CONTINUATION, ByteMachine, Machine, is_inside
@@ -23,12 +24,12 @@ FEWEST_COUNTED = 200
 MOST_COUNTED = 5_000
 """States of one start that are looked for: in any case, and at all."""
 
-TIME_TO_LOOK = 0.02
+TIME_TO_LOOK = 0.005
 TIME_TO_COUNT = 0.15
 """Seconds that one look, or one question, may spend on it; the next one goes on where it stopped. A page looks again
 with each redraw, which a whole room waits for."""
 
-SPARED = 0.002
+SPARED = 0.0005
 """Seconds that others may work meanwhile; then it waits for the next look."""
 
 IGNORED = "%ignore"
@@ -45,6 +46,7 @@ class Known:
         self.states: dict[int, None] = {start: None}
         self.into: dict[int, list[int]] = {}
         self.frontier = deque([start])
+        self.counted = 0  # those whose owners `Explorer.owned` counts
 
     def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
         """Look at more states until there are no others, more than `most` are known, or it is too late: while others
@@ -76,6 +78,7 @@ class Explorer:
         self.machine: Machine = self.rules or self.bytes
         self.known: dict[int, Known] = {}
         self.owners: dict[int, Origin | None] = {}
+        self.owned: dict[str, int] = {}
         self.labels: dict[int, str] = {}
 
     def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
@@ -175,7 +178,7 @@ class Explorer:
         hides = self.automaton.arena.hides_counts
         here = marks.waiting if marks.current is None else marks.current
         if total is not None:
-            shown = dict.fromkeys([state for state in known.states if canvas.is_shown(state)])
+            shown = dict.fromkeys(islice(filter(canvas.is_shown, known.states), max_nodes + 1))
             shown |= dict.fromkeys([state for state in (here, *sorted(stops)) if state is not None])
             edges = sum(len(self.machine.edges(state)) for state in shown)
             if len(shown) <= max_nodes and edges <= MOST_EDGES:
@@ -231,12 +234,13 @@ class Explorer:
         return {edge.target for state in known.states for edge in self.rules.edges(state) if edge.rule is not None}
 
     def _owned(self) -> dict[str, int]:
-        counts: dict[str, int] = {}
-        for state in [state for known in self.known.values() for state in known.states]:
-            owner = self._owner(state)
-            if owner is not None:
-                counts[owner.pointer] = counts.get(owner.pointer, 0) + 1
-        return counts
+        for known in self.known.values():
+            for state in islice(known.states, known.counted, None):
+                owner = self._owner(state)
+                if owner is not None:
+                    self.owned[owner.pointer] = self.owned.get(owner.pointer, 0) + 1
+            known.counted = len(known.states)
+        return dict(self.owned)
 
     def _count(self) -> int:
         return sum(len(known.states) for known in self.known.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import graphviz
@@ -15,17 +15,19 @@ _LABEL = 22  # characters of an edge's label in the picture; the whole is in its
 
 
 Parts = tuple["Part", ...]
-Part = tuple[str, int, tuple[int, ...], "Parts"]
-"""A `Group` as a value: its pointer, number, states, and what is inside."""
+Part = tuple[bool, int, tuple[int, ...], "Parts"]
+"""A `Group` as a value: whether it has a box, its number, the places of its states, and what is inside."""
 
 
 def dot(graph: DrawnGraph) -> str:
-    """`graph` as DOT without the marks of a step: two steps in one window share their text, hence their layout.
+    """`graph` as DOT without the marks of a step: two steps in one window share their text, hence their layout, and so
+    do windows of one shape in automata whose states have other numbers.
 
-    States are named by their numbers, edges carry their index, clusters are named by the pointer of their part.
+    States are named by their place among the graph's, edges carry their index, clusters the number of their part.
     """
-    edges = tuple((str(edge.source), str(edge.target), short(edge)) for edge in graph.edges)
-    return _source(_parts(grouped(graph)), edges)
+    places = {state.id: place for place, state in enumerate(graph.states)}
+    edges = tuple((str(places[edge.source]), str(places[edge.target]), short(edge)) for edge in graph.edges)
+    return _source(_parts(grouped(graph), places), edges)
 
 
 @lru_cache(maxsize=512)  # asked for in every redraw of every visitor, and the same for all steps in one window
@@ -93,13 +95,16 @@ def rule_name(name: str) -> str:
     return after.replace("~1", "/").replace("~0", "~")
 
 
-def _parts(groups: Iterable[Group]) -> Parts:
-    return tuple((group.pointer, group.number, tuple(group.states), _parts(group.inner)) for group in groups)
+def _parts(groups: Iterable[Group], places: Mapping[int, int]) -> Parts:
+    return tuple(
+        (bool(group.pointer), group.number, tuple(places[state] for state in group.states), _parts(group.inner, places))
+        for group in groups
+    )
 
 
 def _add(drawing: graphviz.Digraph, parts: Parts) -> None:
-    for pointer, number, states, inner in parts:
-        if not pointer:
+    for boxed, number, states, inner in parts:
+        if not boxed:
             for state in states:
                 drawing.node(str(state))
             _add(drawing, inner)

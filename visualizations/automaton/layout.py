@@ -23,20 +23,21 @@ SECONDS = 10.0
 _WORKER = Path(__file__).with_name("layout_worker.py")
 
 Point = tuple[float, float]
+Circle = tuple[float, float, float]
 Drawn = tuple[tuple[Point, ...], Point | None, Point | None]
 """An edge: control points of its B-spline, tip of the arrow, middle of the label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Positions in points, y down. `nodes`: centre and radius per state id; `edges`: see `Drawn`.
+    """Positions in points, y down. `nodes`: centre and radius by the node's name, a number; `edges`: see `Drawn`.
 
     `boxes`: left, top, width and height by the number of the cluster.
     """
 
     width: float
     height: float
-    nodes: dict[int, tuple[float, float, float]]
+    nodes: dict[int, Circle]
     edges: tuple[Drawn, ...]
     boxes: dict[int, tuple[float, float, float, float]]
 

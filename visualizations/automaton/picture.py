@@ -8,7 +8,7 @@ from typing import Any
 
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 from visualizations.automaton.dot import dot, exported, short
-from visualizations.automaton.layout import Drawn, Layout, Point, layout
+from visualizations.automaton.layout import Circle, Drawn, Layout, Point, layout
 from visualizations.automaton.parts import Group, grouped
 from visualizations.automaton.words import edge_title, state_title
 from visualizations.component import Callback, register
@@ -52,7 +52,7 @@ def _drawn(graph: DrawnGraph, of_rule: bool) -> dict[str, Any]:
     return {
         "width": placed.width,
         "height": placed.height,
-        "states": [_state(s, placed, "the rule" if of_rule else "a text") for s in graph.states],
+        "states": [_state(s, placed.nodes[i], "the rule" if of_rule else "a text") for i, s in enumerate(graph.states)],
         "edges": [_edge(*each) for each in zip(graph.edges, names, placed.edges, strict=True)],
         "boxes": list(_boxes(grouped(graph), placed)),
         "middle": graph.middle,
@@ -71,8 +71,8 @@ def edge_names(graph: DrawnGraph) -> list[str]:
     return names
 
 
-def _state(state: DrawnState, placed: Layout, what: str) -> dict[str, Any]:
-    x, y, radius = placed.nodes[state.id]
+def _state(state: DrawnState, place: Circle, what: str) -> dict[str, Any]:
+    x, y, radius = place
     return {
         "id": state.id,
         "x": x,
