@@ -72,8 +72,10 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
 
 
 def _strings(arena: Arena, spelling: Literal["plain", "any"], longest: int) -> list[Term]:
-    """What may remain of a string: any number of characters, or at most as many as a token could tell apart."""
+    """What may remain of a string: any number of characters, at most or at least as many as a token could tell apart."""
     character = JsonText(arena, spelling).character
     quote = arena.literal(b'"')
-    bounds = [None, *range(1, longest + 2)]
-    return [arena.seq(arena.repeat(character, 0, bound), quote) for bound in bounds]
+    far = longest + 1
+    counts: list[tuple[int, int | None]] = [(0, None), *((0, most) for most in range(1, far + 1)), (1, far)]
+    counts += [(least, None) for least in range(1, far + 1)]
+    return [arena.seq(arena.repeat(character, least, most), quote) for least, most in counts]
