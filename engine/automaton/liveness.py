@@ -7,15 +7,15 @@ regular parts with intersection or complement are decided by exploring their der
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from heapq import heappop, heappush
-from itertools import count
 from typing import TypeVar
 
 from engine.automaton.arena import Arena
 from engine.automaton.fixpoint import LeastFixpoint
 from engine.automaton.planned import LONGEST_TEXT, Draft, Endless, Text, joined, length, preference, times
+from engine.automaton.reading import after
 from engine.automaton.terms import (
     ALL_BYTES,
     FORGOTTEN,
@@ -40,6 +40,9 @@ from engine.automaton.terms import (
 from engine.errors import BudgetError
 
 Value = TypeVar("Value", bool, Text)
+
+MOST_TRIED = 64
+"""Bytes of a text that is tried before states are explored."""
 
 PLEASANT = tuple(dict.fromkeys([*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]))
 """Bytes in the order in which a shortest text prefers them, if nothing else is asked."""
@@ -275,6 +278,9 @@ class Liveness:
         """
         if term.id in self._explored:
             return self._explored[term.id]
+        if isinstance(term, And) and self._shares_text(term):
+            self._explored[term.id] = True
+            return True
         origin: dict[Term, Term | None] = {term: None}
         queue = [(0, 0, 0, term)]
         while queue:
@@ -294,6 +300,16 @@ class Liveness:
                     heappush(queue, (1 - depth + self._needs(rest), depth - 1, len(origin), rest))
             self._check_size(len(origin))
         self._explored.update((state.id, False) for state in origin)
+        return False
+
+    def _shares_text(self, term: And) -> bool:
+        """Whether a shortest text of one member is one of all members: mostly so, as of a pattern beside a length."""
+        for member in term.members:
+            if not member.nullable and self._is_simple(member):
+                text = self.planned(member)
+                others = (other for other in term.members if other is not member)
+                if isinstance(text, bytes) and len(text) <= MOST_TRIED:
+                    return all(after(self.arena, other, text).nullable for other in others)
         return False
 
     def _needs(self, term: Term) -> int:
@@ -363,26 +379,3 @@ def _blaming(term: Tag, ask: Callable[[Term], Value]) -> Value:
         return ask(term.body)
     except BudgetError as error:
         raise error.at(term.origin) from None
-
-
-def texts(liveness: Liveness, term: Term, limit: int) -> Iterator[bytes]:
-    """Up to `limit` different texts of a term, the shortest first; fewer only if there are no more."""
-    found = 0
-    ticket = count()  # terms do not compare
-    best = liveness.planned(term)
-    pending: list[tuple[int, int, bytes, Term | None]] = [] if best is None else [(len(best), next(ticket), b"", term)]
-    while pending and found < limit:
-        liveness.arena.check_time()
-        _, _, text, rest = heappop(pending)
-        if rest is None:
-            found += 1
-            yield text
-            continue
-        if rest.nullable:
-            heappush(pending, (len(text), next(ticket), text, None))
-        for members, after in liveness.in_order(liveness.arena.moves(rest, liveness.alphabet)):
-            best = liveness.planned(after)
-            if best is not None:
-                for byte in liveness.ranked(members)[: limit - found]:
-                    longer = text + bytes([byte])
-                    heappush(pending, (len(longer) + len(best), next(ticket), longer, after))

@@ -72,7 +72,7 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
 
 
 def _strings(arena: Arena, spelling: Literal["plain", "any"], longest: int) -> list[Term]:
-    """What may remain of a string: any number of characters, at most or at least as many as a token could tell apart."""
+    """What may remain of a string: any number of characters, at most or at least as many as tokens tell apart."""
     character = JsonText(arena, spelling).character
     quote = arena.literal(b'"')
     far = longest + 1

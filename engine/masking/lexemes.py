@@ -15,13 +15,16 @@ from numpy.typing import NDArray
 from engine.automaton.arena import Arena
 from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.automaton.liveness import Liveness
-from engine.automaton.terms import Alt, Bytes, Epsilon, Literal, Repeat, Seq, Term, Words
+from engine.automaton.terms import ALL_BYTES, Alt, Bytes, Epsilon, Literal, Repeat, Seq, Term, Words
 from engine.errors import BudgetError
 from engine.masking.openings import Mixed
-from engine.masking.walk import ACCEPTING, SPELLED, WANTED, WHOLE
+from engine.masking.walk import ACCEPTING, ASKED, SPELLED, WANTED, WHOLE
 
 FEW = 16
 """Rows that there is room for at first."""
+
+FEW_ASKED = 16
+"""Bytes up to which a row is filled for them alone: to know all of it costs less than to come again."""
 
 MOST_SHAPED = 64
 """Members of a term beyond which it is not compared with lexemes known before: it would cost what it saves."""
@@ -30,10 +33,10 @@ MOST_SHAPED = 64
 class Lexemes:
     """States of lexemes, numbered when first met; the first ones are those of `shared`, which is read only.
 
-    `rows[state - shared, byte]` (int32) is the next state, DEAD or UNKNOWN; `kinds` (uint8) says whether the lexeme may
-    end there (ACCEPTING) and whether an end can be spelled with the vocabulary's one-byte tokens (SPELLED). `splits`
-    (int32) is the row of its split, WHOLE or WANTED (see `walk`). All may be reallocated by `number` and `fill`;
-    `known_rows` and so on are those of `shared`.
+    `rows[state - shared, byte]` (int32) is the next state, DEAD, UNKNOWN or ASKED; `kinds` (uint8) says whether the
+    lexeme may end there (ACCEPTING) and whether an end can be spelled with the vocabulary's one-byte tokens (SPELLED).
+    `splits` (int32) is the row of its split, WHOLE or WANTED (see `walk`). All may be reallocated by `number`, `fill`
+    and `answer`; `known_rows` and so on are those of `shared`.
     """
 
     def __init__(self, arena: Arena, alive: Liveness, spellable: Liveness, shared: Lexemes | None = None) -> None:
@@ -65,18 +68,27 @@ class Lexemes:
             known = self._numbers[term.id] = self._find(term)
         return known
 
-    def is_filled(self, state: int) -> bool:
-        """Whether the row of a state is known."""
-        return bool(self.rows[state - self._shared, 0] != UNKNOWN)
-
     def fill(self, state: int) -> None:
         """Compute the row of a state."""
-        row = np.full(256, DEAD, dtype=np.int32)
-        for members, rest in self._arena.moves(self._terms[state - self._shared]):
-            target = self.number(rest)
+        self.rows[state - self._shared] = ASKED
+        self.answer(state)
+
+    def answer(self, state: int) -> None:
+        """Compute the transitions of a state that walks asked for. Far from the root few bytes go on from a node, and a
+        derivative by few bytes costs a tenth of one by all."""
+        place = state - self._shared
+        asked = self.rows[place] == ASKED
+        among = int.from_bytes(np.packbits(asked, bitorder="little").tobytes(), "little")
+        if not among:
+            return
+        if among.bit_count() > FEW_ASKED:
+            asked, among = np.ones_like(asked), ALL_BYTES
+        moves = [(members, self.number(rest)) for members, rest in self._arena.moves(self._terms[place], among)]
+        row = self.rows[place]  # only now: there may be a new table
+        row[asked] = DEAD
+        for members, target in moves:
             if target >= 0:
                 row[indices(members)] = target
-        self.rows[state - self._shared] = row
 
     def split(self, state: int, row: int = WANTED) -> None:
         """Have a state read from the root by its split: the row of one, or one that is to be made."""

@@ -7,10 +7,14 @@ split at hand, a walk goes on from where the lexeme may end.
 from __future__ import annotations
 
 import numpy as np
+from numba import njit
+from numpy.typing import NDArray
 
+from engine.automaton.automaton import DEAD
 from engine.masking.growing import Growing
 from engine.masking.lexemes import Lexemes
-from engine.masking.walk import split
+from engine.masking.token_mask import Bits
+from engine.masking.walk import ACCEPTING, SPELLED, Ints, allow, ask
 from engine.vocabulary import Vocabulary
 
 
@@ -57,9 +61,65 @@ class Splits:
                 later,
             )
             for unknown in np.unique(later[:count, 1]).tolist():
-                lexemes.fill(unknown)
+                lexemes.answer(unknown)
             todo, later = later, todo
         row, _ = self.bits.extend(bits)
         self.nodes.extend(np.sort(nodes[:found]))
         self.start.extend([self.nodes.count])
         lexemes.split(state, row)
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def split(
+    byte: NDArray[np.uint8],
+    depth: Ints,
+    skip: Ints,
+    token_start: Ints,
+    token_ids: Ints,
+    known_rows: Ints,
+    known_kinds: NDArray[np.uint8],
+    rows: Ints,
+    kinds: NDArray[np.uint8],
+    todo: Ints,
+    todo_count: int,
+    path: Ints,
+    bits: Bits,
+    nodes: Ints,
+    count: int,
+    later: Ints,
+) -> tuple[int, int]:
+    """Read a lexeme from nodes on: set the bits of its tokens, and add to the `count` nodes found before those at which
+    it may end before a token does. `todo` and `later`: int32 rows (node, state, end of the parent's subtree).
+
+    Returns how many rows of `later` were written, and how many nodes there are.
+    """
+    later_count, shared = 0, len(known_rows)
+    states, ends = path[0], path[1]
+    for row in range(todo_count):
+        at, end = todo[row, 0], todo[row, 2]
+        states[depth[at] - 1] = todo[row, 1]
+        ends[depth[at] - 1] = end
+        while at < end:
+            level = depth[at]
+            parent = states[level - 1]
+            target = known_rows[parent, byte[at]] if parent < shared else rows[parent - shared, byte[at]]
+            if target >= 0:
+                states[level] = target
+                ends[level] = skip[at]
+                kind = known_kinds[target] if target < shared else kinds[target - shared]
+                if kind & SPELLED:
+                    allow(at, token_start, token_ids, bits)
+                if kind & ACCEPTING and skip[at] > at + 1:
+                    nodes[count] = at
+                    count += 1
+                at += 1
+            elif target == DEAD:
+                at = skip[at]
+            else:
+                ask(rows[parent - shared], at, ends[level - 1], byte, skip)
+                later[later_count, 0] = at
+                later[later_count, 1] = parent
+                later[later_count, 2] = ends[level - 1]
+                later_count += 1
+                at = ends[level - 1]
+    return later_count, count

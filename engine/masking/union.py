@@ -188,8 +188,8 @@ class Union:
                 self._split(part)
             elif state < 0:
                 self._open(part)
-            elif not self._lexemes.is_filled(state):
-                self._lexemes.fill(state)
+            else:
+                self._lexemes.answer(state)
 
     def _cell(self, term: Term) -> int:
         """The cell of what a term reads, part by part from its end."""

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from engine.automaton.automaton import DEAD
+from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.masking.token_mask import Bits
 from engine.masking.ways_on import Ways
 
@@ -33,6 +33,9 @@ WANTED = -2
 
 END = 0
 """The cell of what is over."""
+
+ASKED = -3
+"""A transition that is not known and that a walk came by: see `Lexemes.answer`."""
 
 NO_ROOM, DONE, NO_CELLS = range(3)
 """How a walk ends: with too many items, with all that could be read, with more cells than there is room for."""
@@ -202,6 +205,7 @@ def walk(
                 elif target == DEAD:
                     at = skip[at]
                 else:
+                    ask(rows[parent - shared], at, ends[level - 1], byte, skip)
                     later[later_count, 0] = at
                     later[later_count, 1] = parent
                     later[later_count, 2] = ends[level - 1]
@@ -337,63 +341,17 @@ def _meet(visited: NDArray[np.int64], met: int, node: int, cell: int) -> tuple[b
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+def ask(row: Ints, at: int, end: int, byte: NDArray[np.uint8], skip: Ints) -> None:
+    """Ask for the transitions by the bytes of a node and of its siblings after it."""
+    while at < end:
+        if row[byte[at]] == UNKNOWN:
+            row[byte[at]] = ASKED
+        at = skip[at]
+
+
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def allow(node: int, token_start: Ints, token_ids: Ints, bits: Bits) -> None:
     """Set the bits of the tokens spelled exactly by a node."""
     for place in range(token_start[node], token_start[node + 1]):
         token_id = token_ids[place]
         bits[token_id >> 5] |= np.uint32(1) << np.uint32(token_id & 31)
-
-
-@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def split(
-    byte: NDArray[np.uint8],
-    depth: Ints,
-    skip: Ints,
-    token_start: Ints,
-    token_ids: Ints,
-    known_rows: Ints,
-    known_kinds: NDArray[np.uint8],
-    rows: Ints,
-    kinds: NDArray[np.uint8],
-    todo: Ints,
-    todo_count: int,
-    path: Ints,
-    bits: Bits,
-    nodes: Ints,
-    count: int,
-    later: Ints,
-) -> tuple[int, int]:
-    """Read a lexeme from nodes on: set the bits of its tokens, and add to the `count` nodes found before those at which
-    it may end before a token does. `todo` and `later`: int32 rows (node, state, end of the parent's subtree).
-
-    Returns how many rows of `later` were written, and how many nodes there are.
-    """
-    later_count, shared = 0, len(known_rows)
-    states, ends = path[0], path[1]
-    for row in range(todo_count):
-        at, end = todo[row, 0], todo[row, 2]
-        states[depth[at] - 1] = todo[row, 1]
-        ends[depth[at] - 1] = end
-        while at < end:
-            level = depth[at]
-            parent = states[level - 1]
-            target = known_rows[parent, byte[at]] if parent < shared else rows[parent - shared, byte[at]]
-            if target >= 0:
-                states[level] = target
-                ends[level] = skip[at]
-                kind = known_kinds[target] if target < shared else kinds[target - shared]
-                if kind & SPELLED:
-                    allow(at, token_start, token_ids, bits)
-                if kind & ACCEPTING and skip[at] > at + 1:
-                    nodes[count] = at
-                    count += 1
-                at += 1
-            elif target == DEAD:
-                at = skip[at]
-            else:
-                later[later_count, 0] = at
-                later[later_count, 1] = parent
-                later[later_count, 2] = ends[level - 1]
-                later_count += 1
-                at = ends[level - 1]
-    return later_count, count

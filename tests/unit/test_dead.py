@@ -73,3 +73,15 @@ def test_repetitions_that_cannot_be_spelled() -> None:
     term = arena.both([arena.star(arena.literal(b"a")), arena.complement(arena.words([b"", b"b"]))])
     assert not Liveness(arena, b"b").alive(term)
     assert Liveness(arena, b"ab").alive(term)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_alive"),
+    [(0, 2, True), (2, 2, True), (3, 5, False), (6, None, True), (0, 1, False), (7, 9, False)],
+)
+def test_texts_of_several_demands(low: int, high: int | None, is_alive: bool) -> None:
+    """Of `ab|(abc){2,}` the shortest text is tried first; that another fits is found where it does not."""
+    arena = Arena(Budget())
+    words = arena.alt([arena.literal(b"ab"), arena.repeat(arena.literal(b"abc"), 2, None)])
+    counted = arena.repeat(arena.bytes(0b111 << ord("a")), low, high)
+    assert Liveness(arena).alive(arena.both([words, counted])) == is_alive

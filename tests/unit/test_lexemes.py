@@ -20,7 +20,7 @@ from engine.grammar.json_schema.strings import JsonText
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes, indices
 from engine.masking.token_mask import TokenMask
-from engine.masking.walk import ACCEPTING, SPELLED
+from engine.masking.walk import ACCEPTING, ASKED, SPELLED
 from engine.vocabulary import Vocabulary
 
 BYTES = [bytes([byte]) for byte in range(256) if byte not in b"b\xc3"]
@@ -53,9 +53,9 @@ def white_space(arena: Arena) -> Term:
     return arena.repeat(arena.bytes(byte_set(b" \t\n\r")), 0, 64)
 
 
-def string(arena: Arena, spelling: Literal["plain", "any"], most: int | None) -> Term:
-    """What remains of a string of at most so many characters behind its first quotation mark."""
-    return arena.seq(arena.repeat(JsonText(arena, spelling).character, 0, most), arena.literal(b'"'))
+def string(arena: Arena, spelling: Literal["plain", "any"], most: int | None, least: int = 0) -> Term:
+    """What remains of a string of so many characters behind its first quotation mark."""
+    return arena.seq(arena.repeat(JsonText(arena, spelling).character, least, most), arena.literal(b'"'))
 
 
 def number(arena: Arena) -> Term:
@@ -106,6 +106,21 @@ def test_rows_are_derivatives(case: str) -> None:
     assert len(lexemes) == len(terms)
 
 
+@pytest.mark.parametrize("case", MAKERS)
+def test_of_a_row_only_what_was_asked_is_computed(case: str) -> None:
+    arena = Arena(Budget())
+    lexemes, term = lexemes_of(arena), MAKERS[case](arena)
+    state = lexemes.number(term)
+    asked = list(b'"b1')
+    lexemes.rows[state, asked] = ASKED
+    lexemes.answer(state)
+    row = lexemes.rows[state].copy()
+    assert (np.delete(row, asked) == UNKNOWN).all()
+    lexemes.fill(state)
+    assert row[asked].tolist() == lexemes.rows[state, asked].tolist()
+    assert (lexemes.rows[state] >= DEAD).all()
+
+
 def test_a_lexeme_that_is_empty_is_dead() -> None:
     arena = Arena(Budget())
     nothing = arena.both([arena.literal(b"a"), arena.literal(b"b")])
@@ -135,13 +150,20 @@ def assert_same(shared_state: int, own: Lexemes, own_state: int) -> None:
 
 
 @pytest.mark.parametrize("spelling", ["plain", "any"])
-@pytest.mark.parametrize("most", [None, 1, 2, VOCABULARY.longest, VOCABULARY.longest + 1])
-def test_strings_are_those_made_ready(spelling: Literal["plain", "any"], most: int | None) -> None:
+@pytest.mark.parametrize(
+    ("least", "most"),
+    [
+        *((0, most) for most in (None, 1, 2, VOCABULARY.longest, VOCABULARY.longest + 1)),
+        *((least, None) for least in (1, 2, VOCABULARY.longest, VOCABULARY.longest + 1)),
+        (1, VOCABULARY.longest + 1),
+    ],
+)
+def test_strings_are_those_made_ready(spelling: Literal["plain", "any"], least: int, most: int | None) -> None:
     arena = Arena(Budget())
-    term = string(arena, spelling, most)
+    term = string(arena, spelling, most, least)
     state = lexemes_of(arena, PREPARED.lexemes).number(term)
     assert state < len(PREPARED.lexemes)
-    assert (state in PREPARED.endless) == (most is None)
+    assert (state in PREPARED.endless) == ((least, most) == (0, None))
     assert_same(state, own := lexemes_of(arena), own.number(term))
 
 
@@ -171,6 +193,7 @@ def test_splits_are_what_reading_every_token_gives() -> None:
 
     split = [state for state in range(len(lexemes)) if lexemes.splits[state] >= 0]
     assert PREPARED.endless <= set(split)
+    met: set[int | None] = set()
     for state in split:
         row = lexemes.splits[state]
         ends = [read(state, token) if token else DEAD for token in VOCABULARY.tokens]
@@ -184,7 +207,8 @@ def test_splits_are_what_reading_every_token_gives() -> None:
         nodes = splits.nodes.array[splits.start.array[row] : splits.start.array[row + 1]].tolist()
         assert len(nodes) == len(set(nodes))
         assert set(nodes) == closed
-    assert closed, "some tokens go on behind a string"
+        met |= closed
+    assert met, "some tokens go on behind a string"
 
 
 def test_what_is_made_ready_goes_with_its_vocabulary() -> None:

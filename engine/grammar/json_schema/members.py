@@ -12,8 +12,9 @@ from functools import cached_property
 from itertools import combinations
 
 from engine.automaton.arena import Arena
-from engine.automaton.liveness import Liveness, texts
+from engine.automaton.liveness import Liveness
 from engine.automaton.terms import UNKNOWN, Call, Captured, Hole, Repeat, Term, members_of
+from engine.automaton.texts import texts
 from engine.errors import Origin
 from engine.grammar.json_schema.glance import is_ascii
 from engine.grammar.json_schema.layout import Layout

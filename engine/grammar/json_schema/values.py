@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from functools import cached_property
 
 from engine.automaton.arena import Arena
-from engine.automaton.liveness import Liveness, texts
+from engine.automaton.liveness import Liveness
 from engine.automaton.terms import PRINTABLE, Captured, Term, members_of
+from engine.automaton.texts import texts
 from engine.errors import BudgetError, ConstraintError, Origin
 from engine.grammar.json_schema.arrays import array_term, normal
 from engine.grammar.json_schema.branch import Branch
