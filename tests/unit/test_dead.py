@@ -77,7 +77,7 @@ def test_repetitions_that_cannot_be_spelled() -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "is_alive"),
-    [(0, 2, True), (2, 2, True), (3, 5, False), (6, None, True), (0, 1, False), (7, 9, False)],
+    [(0, 2, True), (2, 2, True), (3, 5, False), (6, None, True), (0, 1, False), (7, 9, True), (7, 8, False)],
 )
 def test_texts_of_several_demands(low: int, high: int | None, is_alive: bool) -> None:
     """Of `ab|(abc){2,}` the shortest text is tried first; that another fits is found where it does not."""
