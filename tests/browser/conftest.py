@@ -14,11 +14,13 @@ import sys
 import time
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 ROOT = Path(__file__).parents[2]
 ARTEFACTS = ROOT / "tests" / "artefacts"
@@ -31,6 +33,18 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
+PATIENCE = 60_000  # ms; what a page may take on a slow machine
+QUIET = 150  # ms; a script that begins anew is still for less, and components are drawn a frame after it has ended
+
+SETTLED = """([asked, quiet]) => {
+  const works = [...document.querySelectorAll("[data-testid=stCaptionContainer]")]
+    .some(c => ["Working …", "Asking the model …"].includes(c.textContent.trim()))
+  const still = !works && !document.querySelector("[data-testid=stProgress], [data-stale=true]")
+    && document.querySelector("[data-testid=stApp]")?.dataset.testScriptState === "notRunning"
+  if (!still || window.settling?.asked !== asked) window.settling = { asked, since: performance.now() }
+  return still && performance.now() - window.settling.since >= quiet
+}"""
+"""No script is running, nothing from before it is left, no work is under way; for some time."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +71,9 @@ def browser() -> Iterator[object]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=path, args=ARGUMENTS)
         yield started
@@ -76,6 +91,44 @@ def tab(browser: Any) -> Iterator[Any]:
     yield page
     page.close()
     assert not broken
+
+
+def settled(page: Any) -> None:
+    """Until the page is drawn to its end, and nothing is under way that would draw it anew.
+
+    What is drawn arrives piece by piece: of a redraw that has begun to show, the rest may still be what was there
+    before, and a click on a part that is replaced meanwhile is lost.
+    """
+    page.wait_for_function(SETTLED, arg=[time.monotonic(), QUIET], timeout=PATIENCE)
+
+
+class Runs:
+    """The runs of the script that a page hears of; for what they leave no trace of on it."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self._socket: Any = None
+        page.on("websocket", self._opened)
+
+    def _opened(self, socket: Any) -> None:
+        self._socket = socket
+
+    @contextmanager
+    def another(self) -> Iterator[None]:
+        """On a page that is settled: until the run that the block leads to has ended."""
+        settled(self._page)
+        begun = False
+
+        def ended(frame: bytes) -> bool:
+            nonlocal begun
+            message = ForwardMsg.FromString(frame)
+            begun |= message.WhichOneof("type") == "new_session"
+            kind, again = message.WhichOneof("type"), ForwardMsg.FINISHED_EARLY_FOR_RERUN
+            return begun and kind == "script_finished" and message.script_finished != again
+
+        with self._socket.expect_event("framereceived", ended, timeout=PATIENCE):
+            yield
+        settled(self._page)
 
 
 def leaves(url: str) -> bool:

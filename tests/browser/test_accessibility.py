@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tests.browser.conftest import SIZES, Server
+from tests.browser.conftest import SIZES, Server, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -24,7 +24,7 @@ def test_no_serious_finding(browser: Any, server: Server, path: str, scheme: str
     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
     page.goto(f"{server.url}/{path}")
     page.locator(READY[path]).first.wait_for(timeout=WAIT)
-    page.wait_for_timeout(500)  # until it has settled
+    settled(page)
     found = Axe().run(page).response["violations"]
     page.close()
     serious = [

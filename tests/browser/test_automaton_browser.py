@@ -12,8 +12,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import ARTEFACTS, ROOT, SIZES, AppServer, Server, leaves
+from tests.browser.conftest import ARTEFACTS, ROOT, SIZES, AppServer, Server, leaves, settled
 
 pytestmark = pytest.mark.browser
 
@@ -90,7 +91,7 @@ def opened(browser: Any, panel: str) -> Iterator[Any]:
         page.on("request", lambda request: broken.append(request.url) if leaves(request.url) else None)
         page.goto(f"{panel}/?{urlencode(query)}")
         page.locator(".frame .s.current").first.wait_for(timeout=WAIT)
-        page.wait_for_timeout(300)
+        settled(page)
         return page
 
     yield opener
@@ -100,7 +101,15 @@ def opened(browser: Any, panel: str) -> Iterator[Any]:
 
 
 def selected(page: Any, what: str) -> None:
+    """Until that is selected, in all that is drawn."""
     page.get_by_text(f"selected: {what}", exact=True).wait_for(timeout=WAIT)
+    settled(page)
+
+
+def shows(page: Any, text: str) -> None:
+    """Until that is on the page, and the page drawn to its end."""
+    page.get_by_text(text).wait_for(timeout=WAIT)
+    settled(page)
 
 
 def scale(page: Any) -> float:
@@ -114,22 +123,22 @@ def test_a_click_selects_a_state_an_edge_and_nothing(opened: Any) -> None:
     number = state.locator("text").first.text_content()
     state.click()
     selected(page, f"s{number}")
-    assert page.locator(".frame").first.locator(".s.sel").count() == 1
+    expect(page.locator(".frame").first.locator(".s.sel")).to_have_count(1)
     state.click()
     selected(page, "")
     page.locator(".frame").first.locator(".e.allowed text").click()
-    page.get_by_text(f"selected: e{number}-").wait_for(timeout=WAIT)
-    assert "allowed now" in page.locator(".detail").first.inner_text()
+    shows(page, f"selected: e{number}-")
+    expect(page.locator(".detail").first).to_contain_text("allowed now")
 
 
 def test_hover_and_focus_show_details(opened: Any) -> None:
     page = opened({"regex": "(ab|cd)e", "path": "ab"})
     detail = page.locator(".detail").first
-    assert "you are here" in detail.inner_text()
+    expect(detail).to_contain_text("you are here")
     page.locator(".frame").first.locator(".e.path text").hover()
-    assert "path taken" in detail.inner_text()
+    expect(detail).to_contain_text("path taken")
     page.mouse.move(0, 0)
-    assert "you are here" in detail.inner_text()
+    expect(detail).to_contain_text("you are here")
     page.locator(".frame > svg").first.focus()
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
@@ -138,15 +147,18 @@ def test_hover_and_focus_show_details(opened: Any) -> None:
 
 def test_wheel_buttons_and_keys_zoom(opened: Any) -> None:
     page = opened({"name": "Person record", "path": '{"name": "M'})
-    svg = page.locator(".frame > svg").first
+    svg, layer = page.locator(".frame > svg").first, page.locator(".frame > svg > g").first
     before = scale(page)
     svg.hover()
     page.mouse.wheel(0, 200)  # scrolls the page
+    page.locator(".hint.on").first.wait_for(timeout=WAIT)
     assert scale(page) == before
+    at = layer.get_attribute("transform")
+    svg.hover()
     page.keyboard.down("Control")
     page.mouse.wheel(0, -200)
+    expect(layer).not_to_have_attribute("transform", at)
     page.keyboard.up("Control")
-    page.wait_for_timeout(100)
     assert scale(page) > before
     page.get_by_role("button", name="Show all of it (0)").click()
     whole = scale(page)
@@ -158,11 +170,11 @@ def test_wheel_buttons_and_keys_zoom(opened: Any) -> None:
     assert scale(page) == pytest.approx(whole)
     page.get_by_role("button", name="Back to the current state (.)").click()
     assert scale(page) == pytest.approx(before)
-    at = page.locator(".frame > svg > g").first.get_attribute("transform")
+    at = layer.get_attribute("transform")
     page.keyboard.press("Escape")
     svg.focus()
     page.keyboard.press("Shift+ArrowRight")
-    assert page.locator(".frame > svg > g").first.get_attribute("transform") != at
+    assert layer.get_attribute("transform") != at
 
 
 def test_a_drag_pans_and_selects_nothing(opened: Any) -> None:
@@ -174,6 +186,7 @@ def test_a_drag_pans_and_selects_nothing(opened: Any) -> None:
     page.mouse.move(box["x"] + 120, box["y"] + 40, steps=5)
     page.mouse.up()
     assert page.locator(".frame > svg > g").first.get_attribute("transform") != at
+    page.wait_for_timeout(500)  # in which a selection would come
     selected(page, "")
 
 
@@ -208,14 +221,14 @@ def test_pictures_are_saved(opened: Any, label: str, begins: bytes) -> None:
 def test_rules_are_opened_and_the_stack_leads_back(opened: Any) -> None:
     page = opened({"name": "Arithmetic (grammar)", "path": "(1+"})
     page.locator(".e.rule text", has_text="product").first.click()
-    page.get_by_text("Rule product, one of").wait_for(timeout=WAIT)
+    shows(page, "Rule product, one of")
     page.locator(".crumb", has_text="atom").first.click()
-    page.get_by_text("Rule atom, one of").wait_for(timeout=WAIT)
-    assert page.locator(".frame .s.waiting").count() == 1
+    shows(page, "Rule atom, one of")
+    expect(page.locator(".frame .s.waiting")).to_have_count(1)
     page.locator(".crumbs li").last.locator("button").click()
-    page.get_by_text("Rule sum, one of").wait_for(timeout=WAIT)
+    shows(page, "Rule sum, one of")
     page.locator(".rules select").select_option(label="NUMBER (terminal)")
-    page.get_by_text("Rule NUMBER, one of").wait_for(timeout=WAIT)
+    shows(page, "Rule NUMBER, one of")
 
 
 def test_a_large_schema_is_walked_through(opened: Any) -> None:
@@ -226,14 +239,20 @@ def test_a_large_schema_is_walked_through(opened: Any) -> None:
     page.locator(".frame .b text", has_text="field_2").wait_for(timeout=WAIT)
     page.get_by_text("Table of states").click()
     page.get_by_placeholder("number, part or what remains").fill("field_4")
-    row = page.locator("tr.row", has_text="/properties/field_4").last
-    row.wait_for(timeout=WAIT)
+    table = page.get_by_role("region", name="Table of states")
+    expect(table.locator("tr.row", has_not_text="field_4")).to_have_count(0)
+    settled(page)
+    row = table.locator("tr.row", has_text="/properties/field_4").last
     number = row.locator("button").inner_text()
     row.click()
     selected(page, f"s{number}")
     page.locator(f".frame .s.sel text:text-is('{number}')").wait_for(timeout=WAIT)
-    page.locator(".cell").first.click()
-    page.locator(".frame .s.sel").wait_for(timeout=WAIT)
+    cell = page.locator(".cell").first
+    first = cell.locator(".state").inner_text()
+    assert first != number
+    cell.click()
+    selected(page, f"s{first}")
+    page.locator(f".frame .s.sel text:text-is('{first}')").wait_for(timeout=WAIT)
 
 
 def test_hostile_labels_are_text(opened: Any) -> None:
@@ -241,7 +260,7 @@ def test_hostile_labels_are_text(opened: Any) -> None:
     images = """() => [document, ...[...document.querySelectorAll('*')].map(e => e.shadowRoot).filter(Boolean)]
                        .flatMap(root => [...root.querySelectorAll('img')]).length"""
     assert page.evaluate(images) == 0
-    assert page.locator(".frame .e text", has_text="<img").count() >= 1
+    expect(page.locator(".frame .e text", has_text="<img").first).to_be_attached()
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import ROOT, SIZES, AppServer, Server
+from tests.browser.conftest import ROOT, SIZES, AppServer, Server, settled
 from tests.browser.editor_page import EXAMPLE, FIRST
 
 pytestmark = pytest.mark.browser
@@ -46,7 +47,7 @@ def page(context: Any, apart: Server) -> Iterator[Any]:
 def opened(page: Any, server: Server, query: str = "") -> None:
     page.goto(f"{server.url}/{query}")
     field(page).wait_for(timeout=WAIT)
-    page.wait_for_timeout(300)
+    settled(page)
 
 
 def field(page: Any) -> Any:
@@ -60,8 +61,21 @@ def shown(page: Any) -> str:
 
 def python_has(page: Any, text: str) -> None:
     """Until Python has this text."""
-    page.get_by_text(f"length: {len(text)}", exact=True).wait_for(timeout=WAIT)
-    assert page.locator(".stCode code").inner_text() == text
+    page.wait_for_function(
+        """([text, length]) => {
+          const all = selector => [...document.querySelectorAll(selector)].map(e => e.innerText)
+          const codes = all(".stCode code")
+          return codes.length === 1 && codes[0] === text && all("[data-testid=stText]").includes(`length: ${length}`)
+        }""",
+        arg=[text, len(text)],
+        timeout=WAIT,
+    )
+    settled(page)
+
+
+def shows(page: Any, text: str) -> None:
+    """Until the field holds this text, which Python or a draft has put there."""
+    expect(field(page)).to_have_value(text)
 
 
 def replaced(page: Any, text: str) -> None:
@@ -122,16 +136,17 @@ def test_a_reload_restores_what_was_typed_at_once(page: Any, apart: Server) -> N
     page.reload()
     field(page).wait_for(timeout=WAIT)
     python_has(page, '{"const": 1}')
-    assert shown(page) == '{"const": 1}'
+    shows(page, '{"const": 1}')
 
 
 def test_another_page_and_back_restores(page: Any) -> None:
     replaced(page, '{"const": "é😨"}')
     page.get_by_role("link", name="Other").click()
     page.get_by_text("the other page").wait_for(timeout=WAIT)
+    settled(page)
     page.get_by_role("link", name="Edit").click()
     python_has(page, '{"const": "é😨"}')
-    assert shown(page) == '{"const": "é😨"}'
+    shows(page, '{"const": "é😨"}')
 
 
 def test_a_new_tab_begins_with_the_draft(page: Any, context: Any, apart: Server) -> None:
@@ -140,14 +155,14 @@ def test_a_new_tab_begins_with_the_draft(page: Any, context: Any, apart: Server)
     other = context.new_page()
     opened(other, apart)
     python_has(other, '{"const": 2}')
-    assert shown(other) == '{"const": 2}'
+    shows(other, '{"const": 2}')
 
 
 def test_an_example_replaces_and_what_was_typed_comes_back(page: Any) -> None:
     replaced(page, '{"const": 3}')
     page.get_by_role("button", name="Load the example").click()
     python_has(page, EXAMPLE)
-    assert shown(page) == EXAMPLE
+    shows(page, EXAMPLE)
     page.get_by_role("button", name="Bring it back").click()
     python_has(page, '{"const": 3}')
     page.get_by_role("button", name="Load the example").click()
@@ -162,7 +177,7 @@ def test_a_link_beats_the_draft_but_a_reload_of_it_does_not(page: Any, apart: Se
     python_has(page, '{"const": 4}')
     opened(page, apart, "?text=[1]")
     python_has(page, "[1]")
-    assert shown(page) == "[1]"
+    shows(page, "[1]")
     replaced(page, "[1, 2]")
     page.reload()
     field(page).wait_for(timeout=WAIT)
@@ -186,6 +201,7 @@ def test_another_tabs_text_never_comes_into_a_session_under_way(page: Any, conte
     python_has(other, '{"const": 6}')
     page.get_by_role("link", name="Other").click()
     page.get_by_text("the other page").wait_for(timeout=WAIT)
+    settled(page)
     page.get_by_role("link", name="Edit").click()
     python_has(page, FIRST)
     page.wait_for_timeout(500)
@@ -218,10 +234,10 @@ def test_a_click_reports_the_part(page: Any) -> None:
     page.get_by_text("selected: /properties/age", exact=True).wait_for(timeout=WAIT)
     page.keyboard.press("ArrowUp")
     page.get_by_text("selected: /properties/name", exact=True).wait_for(timeout=WAIT)
+    settled(page)
     marked = page.locator(".layer .m.selected")
-    marked.first.wait_for(timeout=WAIT)
     assert "".join(marked.all_inner_texts()) == '"name": {"type": "string"}'
-    assert page.locator(".hint").inner_text() == "The part that is selected"
+    expect(page.locator(".hint")).to_have_text("The part that is selected")
 
 
 def place(page: Any, text: str) -> dict[str, float]:
@@ -234,8 +250,9 @@ def test_an_error_stands_in_its_place(page: Any) -> None:
     replaced(page, '{"a": 1,\n "b" 2}')
     button = page.get_by_role("button", name="line 2, column 6")
     button.wait_for(timeout=WAIT)
-    assert page.locator(".m.error").inner_text() == "2"
-    assert field(page).get_attribute("aria-invalid") == "true"
+    settled(page)
+    expect(page.locator(".m.error")).to_have_text("2")
+    expect(field(page)).to_have_attribute("aria-invalid", "true")
     described = page.evaluate(
         "() => { const a = [...document.querySelectorAll('*')].map(e => e.shadowRoot?.querySelector('textarea'))"
         ".find(Boolean); return a.getRootNode().getElementById(a.getAttribute('aria-describedby')).innerText }"
@@ -245,7 +262,7 @@ def test_an_error_stands_in_its_place(page: Any) -> None:
     page.keyboard.type(": ")
     python_has(page, '{"a": 1,\n "b" : 2}')
     page.locator(".m.error").wait_for(state="detached", timeout=WAIT)
-    assert field(page).get_attribute("aria-invalid") == "false"
+    expect(field(page)).to_have_attribute("aria-invalid", "false")
 
 
 def test_the_marks_move_with_what_is_typed(page: Any) -> None:

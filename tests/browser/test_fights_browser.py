@@ -6,8 +6,9 @@ import time
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import ARTEFACTS, Server
+from tests.browser.conftest import ARTEFACTS, Server, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -26,6 +27,8 @@ def page(tab: Any, server: Server) -> Any:
     tab.get_by_text(TAB, exact=True).click(timeout=WAIT)
     tab.locator(".st-key-fights_start button:enabled").wait_for(timeout=WAIT)
     tab.get_by_text("Report", exact=True).click()
+    tab.locator(".st-key-fights_start").wait_for(state="detached", timeout=WAIT)
+    settled(tab)
     return tab
 
 
@@ -37,8 +40,9 @@ def test_a_newcomer_finds_the_dearest_field(page: Any) -> None:
     page.locator(".st-key-fights_start button:enabled").click(timeout=WAIT)
     page.locator(".st-key-fights_cancel").wait_for(timeout=WAIT)
     page.locator(".st-key-fights_start button:enabled").wait_for(timeout=1000 * LIMIT)
+    settled(page)
     rows = page.locator("tr.row")
-    assert rows.first.locator("button").inner_text() == "/properties/sentiment"
+    expect(rows.first.locator("button")).to_have_text("/properties/sentiment")
     assert time.monotonic() - started < LIMIT
     page.get_by_text("/properties/sentiment").first.wait_for()
     page.get_by_text("What to try").first.wait_for()
@@ -46,4 +50,4 @@ def test_a_newcomer_finds_the_dearest_field(page: Any) -> None:
     page.screenshot(path=str(ARTEFACTS / "fights-desktop.png"), full_page=True)
     rows.nth(1).locator("button").click()
     page.locator("tr.row.selected button", has_text="the root").wait_for(timeout=WAIT)
-    assert rows.first.locator("button").get_attribute("aria-pressed") == "false"
+    expect(rows.first.locator("button")).to_have_attribute("aria-pressed", "false")

@@ -7,18 +7,32 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import ARTEFACTS, SIZES, Server
+from tests.browser.conftest import ARTEFACTS, SIZES, Runs, Server, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
 WAIT = 60_000  # ms; the model may still be loading
 LOOP, PRICE = "the-one-place-to-intervene", "renormalisation"
+SAMPLERS = {
+    "Top-k": "temperature 1,␣top-k 2",
+    "Top-p": "temperature 1,␣top-p 0.9",
+    "Min-p": "temperature 1,␣min-p 0.1",
+    "Greedy": "greedy",
+    "Temperature": "temperature 1",
+}
+"""What the samplers that are picked are called, as they are set at first."""
 
 
 @pytest.fixture
 def page(tab: Any) -> Any:
     """A fresh tab, on no page yet."""
     return tab
+
+
+@pytest.fixture
+def runs(tab: Any) -> Runs:
+    """The runs of the script that the tab hears of."""
+    return Runs(tab)
 
 
 def press(page: Any, key: str) -> None:
@@ -50,37 +64,41 @@ def test_lesson_six_is_played(page: Any, server: Server) -> None:
     slider = page.locator(f".st-key-{PRICE}_hand_likes").get_by_role("slider")
     for _ in range(7):
         slider.press("ArrowRight")
-    says(page, "0.37")
-    page.wait_for_timeout(800)
+    kept = page.get_by_test_id("stMetric").filter(has_text="Z, the mass that is kept")
+    kept.get_by_text("0.37").wait_for(timeout=WAIT)
+    settled(page)
     press(page, f"{PRICE}_exercise_check")
     says(page, "✓ Right.")
+    settled(page)
     keep(page, "lesson-6")
     page.reload()
     says(page, "exercise solved")  # a new session: the tab has kept the progress
 
 
-def test_lesson_two_is_played(page: Any, server: Server) -> None:
+def test_lesson_two_is_played(page: Any, server: Server, runs: Runs) -> None:
     page.goto(f"{server.url}/{LOOP}")
     page.get_by_text("A very high temperature").click(timeout=WAIT)
     press(page, f"{LOOP}_prediction_commit")
     says(page, "Not as predicted")
+    settled(page)
     page.locator("button.box.validator").click(timeout=WAIT)
     says(page, "The automaton of the constraint")
+    settled(page)
     page.locator("button.box.sampler").click()
     says(page, "Softmax of what is left")
-    for kind in ("Top-k", "Top-p", "Min-p", "Greedy", "Temperature"):
+    for kind, sampler in SAMPLERS.items():
         page.get_by_role("radio", name=kind).or_(page.get_by_role("button", name=kind, exact=True)).first.click()
-        says(page, re.compile(r"400 draws took a masked token 0 times"))
+        says(page, f"With your sampler ({sampler}), 400 draws took a masked token 0 times")
     press(page, f"{LOOP}_beam_ask")
     says(page, "Beam search works behind the mask")
     seed = page.locator(f".st-key-{LOOP}_sampler_seed").get_by_role("slider")
     for _ in range(12):
+        with runs.another():
+            seed.press("ArrowRight")
+        with runs.another():
+            press(page, f"{LOOP}_exercise_check")
         if page.get_by_text("✓ Right.").count():
             break
-        seed.press("ArrowRight")
-        page.wait_for_timeout(900)
-        press(page, f"{LOOP}_exercise_check")
-        page.wait_for_timeout(700)
     says(page, "✓ Right.")
     keep(page, "lesson-2")
 
@@ -101,7 +119,7 @@ def test_a_projector_shows_the_address_and_no_chrome(page: Any, server: Server) 
     page.goto(f"{server.url}/{PRICE}?projector=1")
     says(page, f"{server.url.removeprefix('http://')}/{PRICE}")
     page.get_by_test_id("stHeader").wait_for(state="hidden", timeout=WAIT)
-    assert float(page.evaluate("parseFloat(getComputedStyle(document.documentElement).fontSize)")) >= 20
+    page.wait_for_function("parseFloat(getComputedStyle(document.documentElement).fontSize) >= 20", timeout=WAIT)
     keep(page, "lesson-projector")
     page.get_by_role("button", name="Leave projector mode").click()
     page.get_by_test_id("stHeader").wait_for(state="visible", timeout=WAIT)
@@ -114,7 +132,7 @@ def test_fits_a_phone_in_the_dark(browser: Any, server: Server, slug: str) -> No
     page.goto(f"{server.url}/{slug}")
     press(page, f"{slug}_prediction_skip")
     says(page, "What was seen")
-    page.wait_for_timeout(300)
+    settled(page)
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     keep(page, f"lesson-phone-{slug}")
     page.close()

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
-from tests.browser.conftest import ARTEFACTS, SIZES, Server
+from tests.browser.conftest import ARTEFACTS, SIZES, Server, settled
 from tests.unit.test_replay import tokenizer_json
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
@@ -46,6 +47,7 @@ def page(tab: Any, server: Server) -> Any:
     tab.get_by_role("button", name="Debug").click()
     tab.get_by_role("menuitem", name="Schema debugger").click()
     tab.locator(".card.illegal").wait_for(timeout=WAIT)
+    settled(tab)
     return tab
 
 
@@ -68,15 +70,18 @@ def test_a_newcomer_finds_the_first_illegal_byte(page: Any) -> None:
     paste(page, "Text to replay", OUTPUT)
     page.get_by_text(f"First illegal byte: {ILLEGAL:,}").wait_for(timeout=WAIT)
     assert time.monotonic() - started < LIMIT
+    settled(page)
     card = page.locator(".card.illegal")
-    assert card.locator(".f-expected code").all_inner_texts() == ["'\\'", "'e'"]
+    expect(card.locator(".f-expected code")).to_have_text(["'\\'", "'e'"])
     card.locator("button.rule", has_text="measured_quantity_27").first.click()
     page.locator(".legend", has_text="selected").wait_for(timeout=WAIT)
     page.locator(".m.selected", has_text="enum").first.wait_for(timeout=WAIT)
+    settled(page)
     keep(page, "debugger-first-illegal-byte")
 
     page.get_by_title("Back by a token").click()
     page.locator(".card:not(.illegal)").wait_for(timeout=WAIT)
+    settled(page)
     page.get_by_title("To where it stops").click()
     page.locator(".card.illegal").wait_for(timeout=WAIT)
 
@@ -101,6 +106,7 @@ def test_many_texts_from_a_file(page: Any, tmp_path: Path) -> None:
     page.get_by_role("radio", name="Many texts").click()
     page.locator(".st-key-debug_lines input[type=file]").set_input_files(str(lines))
     page.get_by_text("3 of 3 texts: 1 accepted, 0 incomplete, 2 rejected").wait_for(timeout=WAIT)
+    settled(page)
     with page.expect_download(timeout=WAIT) as download:
         page.get_by_role("button", name="Table as CSV").click()
     assert download.value.suggested_filename == "replayed.csv"
@@ -126,6 +132,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     page.locator(".strip .chip.current").first.wait_for(timeout=WAIT)
     page.goto(f"{server.url}/schema_debugger")
     page.locator(".card.illegal").wait_for(timeout=WAIT)
+    settled(page)
     keep(page, f"debugger-{scheme}-{size}")
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     page.close()

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
+from playwright.sync_api import expect
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from engine.examples import example
 from pages._link import PARAMETER, pack
-from tests.browser.conftest import ARTEFACTS, SIZES, Server
+from tests.browser.conftest import ARTEFACTS, SIZES, Server, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
@@ -35,7 +37,7 @@ def ready(page: Any) -> None:
     start.or_(refused).first.wait_for(timeout=WAIT)
     if refused.count():
         (pytest.fail if os.environ.get("CI") else pytest.skip)(refused.first.inner_text())
-    page.wait_for_timeout(500)
+    settled(page)
 
 
 def badge(page: Any, text: str) -> Any:
@@ -44,9 +46,10 @@ def badge(page: Any, text: str) -> Any:
 
 
 def completed(page: Any) -> None:
-    """Until the run is at its end, in the badge and in the strip: each is drawn as it arrives."""
+    """Until the run is at its end, in the badge, in the strip and in all else: each is drawn as it arrives."""
     badge(page, "Complete").wait_for(timeout=WAIT)
     page.locator(".strip .chip.end.current").wait_for(timeout=WAIT)
+    settled(page)
 
 
 def press(page: Any, name: str) -> None:
@@ -54,28 +57,22 @@ def press(page: Any, name: str) -> None:
 
 
 def shows_step(page: Any, index: int) -> None:
-    page.wait_for_function(
-        """index => {
-          const hosts = [...document.querySelectorAll('*')].filter(e => e.shadowRoot)
-          const strip = hosts.map(h => h.shadowRoot.querySelector('.strip')).find(Boolean)
-          return strip && [...strip.querySelectorAll('.chip')].findIndex(c => c.classList.contains('current')) === index
-        }""",
-        arg=index,
-        timeout=WAIT,
-    )
+    """Until that step is shown, in the strip, which comes early in a redraw, and in all that comes after it."""
+    page.wait_for_function(f"index => ({CURRENT})() === index", arg=index, timeout=WAIT)
+    settled(page)
 
 
 CURRENT = """() => {
   const hosts = [...document.querySelectorAll("*")].filter(e => e.shadowRoot)
   const strip = hosts.map(h => h.shadowRoot.querySelector(".strip")).find(Boolean)
-  return [...strip.querySelectorAll(".chip")].findIndex(c => c.classList.contains("current"))
+  return strip && [...strip.querySelectorAll(".chip")].findIndex(c => c.classList.contains("current"))
 }"""
 """The index of the step shown."""
 
 OUTPUT = """() => {
   const hosts = [...document.querySelectorAll('*')].filter(e => e.shadowRoot)
   const strip = hosts.map(h => h.shadowRoot.querySelector('.strip')).find(Boolean)
-  const chips = [...strip.querySelectorAll('.chip:not(.end)')].map(c => c.textContent)
+  const chips = [...strip?.querySelectorAll('.chip:not(.end)') ?? []].map(c => c.textContent)
   return chips.join('').replaceAll('␣', ' ').replaceAll('⏎', String.fromCharCode(10))
 }"""
 """The output as the strip shows it, white space as it is."""
@@ -147,7 +144,6 @@ def test_no_key_is_lost_however_fast(page: Any) -> None:
     ready(page)
     page.keyboard.press("Home")
     shows_step(page, 0)
-    page.wait_for_timeout(500)
     for _ in range(6):
         page.keyboard.press("ArrowRight")
         page.wait_for_timeout(150)
@@ -163,7 +159,7 @@ def test_the_slider_is_dragged_and_has_keys(page: Any) -> None:
     for _ in range(3):
         page.keyboard.press("ArrowRight")
     shows_step(page, 3)
-    assert slider.get_attribute("aria-valuetext").startswith("step 3 of ")
+    expect(slider).to_have_attribute("aria-valuetext", re.compile("^step 3 of "))
 
 
 def test_keys_during_a_run_leave_a_valid_object(page: Any) -> None:
@@ -222,6 +218,7 @@ def test_looks(browser: Any, server: Server, scheme: str, size: str) -> None:
     page.goto(f"{server.url}/step_through")
     page.locator(".strip .chip.current").wait_for(timeout=WAIT)
     page.locator(".frame g.s.current").wait_for(timeout=WAIT)
+    settled(page)
     keep(page, f"step-through-{scheme}-{size}")
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     page.close()
@@ -239,7 +236,6 @@ def test_a_step_sends_what_is_drawn_and_no_scripts(browser: Any, server: Server)
     shown = page.evaluate(CURRENT)
     press(page, "step")
     shows_step(page, shown + 1)
-    page.wait_for_timeout(300)
     messages = [ForwardMsg.FromString(raw) for raw in sent]
     components = [
         m.delta.new_element.bidi_component for m in messages if m.delta.new_element.HasField("bidi_component")
