@@ -197,6 +197,7 @@ def test_no_message_refers_to_one_that_a_fast_visitor_may_have_dropped(browser: 
 
 def test_a_run_is_cancelled_in_the_browser(page: Any, server: Server) -> None:
     spec = replace(example("A tree without end").spec(), prompt="A folder that no other visitor has asked for.")
+    spec = replace(spec, max_tokens=1024)  # it must still be under way when the button has come and is clicked
     page.goto(f"{server.url}/step_through?{PARAMETER}={pack(spec, 0)}")  # a run that is known is at its end at once
     badge(page, "Live").wait_for(timeout=WAIT)
     press(page, "to_end")
