@@ -156,7 +156,7 @@ class AppServer:
         self.server = Server(f"http://localhost:{port}", process)
 
     def __enter__(self) -> Server:
-        until = time.monotonic() + 60
+        until = time.monotonic() + 180  # it is there within seconds, on a machine that is not starved
         while time.monotonic() < until and self.server.process.poll() is None:
             try:
                 with urllib.request.urlopen(f"{self.server.url}/_stcore/health", timeout=1):
