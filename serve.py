@@ -13,24 +13,30 @@ server starts, so that its first visitor may come by a link to any page.
 A redraw is some fifty messages, and what each costs, thirty visitors pay thirty times a second:
 - What a component reports is read several times in each redraw, and each time Streamlit makes a class to present it: an
   eighth of a redraw. Here it is presented in one class made once.
-- A component's data is written out once more for its identity, which its key alone decides: all of ours have one.
+- A component's data is searched for data frames, which ours never holds, and written out once more for its identity,
+  which its key alone decides: all of ours have one.
 - A message is known to the browser by a hash. It need only differ where the message does: Python's own costs less, and
   keeps Python's lock.
 - Each message wakes the event loop, which takes Python's lock from the script that makes the next one. Here messages
   wait for each other, a moment at most.
-- A component is found by its name without a lock, at which all of a room would meet twice for each.
+- A component is found by its name without a lock, at which all of a room would meet twice for each, and not looked for
+  in other servers of the process: there are none.
+- To look up its own value, a field gathers the values of all.
 - The theme is worked out once, and options are read without the configuration's lock, at which all would meet.
 """
 
 import gc
+import json
 import sys
 from collections import deque
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
 from streamlit import config
+from streamlit.components import v2
 from streamlit.components.v2.bidi_component import main as components
 from streamlit.components.v2.component_registry import BidiComponentDefinition, BidiComponentRegistry
+from streamlit.proto.BidiComponent_pb2 import BidiComponent
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.NewSession_pb2 import CustomThemeConfig
 from streamlit.runtime import app_session
@@ -38,6 +44,7 @@ from streamlit.runtime.app_session import AppSession
 from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import ScriptRunner, ScriptRunnerEvent
 from streamlit.runtime.scriptrunner_utils import script_run_context
+from streamlit.runtime.state.safe_session_state import SafeSessionState
 from streamlit.runtime.state.session_state import SessionState
 from streamlit.web.cli import main
 
@@ -46,9 +53,12 @@ TOGETHER = 0.01
 
 
 class Reported(dict[str, Any]):
-    """What a component reports, by name; None where it has reported nothing."""
+    """What a component reports, by name; None where it has reported nothing. As Streamlit's own it is never copied."""
 
     __getattr__ = dict.get
+
+    def __deepcopy__(self, _: object) -> Self:
+        return self
 
 
 def presenter(events_id: str, *_: object) -> Any:
@@ -67,6 +77,11 @@ def presenter(events_id: str, *_: object) -> Any:
 def unnamed(self: object, **_: object) -> dict[str, Any]:
     """What the identity of a component depends on, besides its key."""
     return {}
+
+
+def write_out(data: object, message: BidiComponent) -> None:
+    """Write a component's data into its message."""
+    message.json = json.dumps(data)
 
 
 def name_by_hash(message: ForwardMsg) -> None:
@@ -122,12 +137,15 @@ def component(self: BidiComponentRegistry, name: str) -> BidiComponentDefinition
 
 
 components.make_bidi_component_presenter = presenter
+components.serialize_mixed_data = write_out
 components.BidiComponentMixin._build_bidi_identity_kwargs = unnamed
 script_run_context.populate_hash_if_needed = name_by_hash
 AppSession._on_scriptrunner_event = on_event
 streamlits_own, app_session._populate_theme_msg = app_session._populate_theme_msg, populate_theme
 config.get_option = option
 BidiComponentRegistry.get = component
+v2._ensure_component_on_active_runtime = lambda *_: None
+SafeSessionState.filtered_state = property(lambda self: self)
 sys.setswitchinterval(0.002)
 gc.set_threshold(10_000, 20, 100)
 PagesManager.uses_pages_directory = False

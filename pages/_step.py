@@ -8,9 +8,9 @@ logits are still at hand.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import streamlit as st
 
@@ -47,6 +47,8 @@ if TYPE_CHECKING:  # torch comes with it
 AHEAD = 10  # tokens that the model writes freely
 RETOKENISED = 600  # tokens of a run whose cut is compared
 MasksOf = Callable[["Model"], Masks]
+Key = TypeVar("Key", bound=Hashable)
+Found = TypeVar("Found")
 
 _free: Once[str, Masker] = Once(4)
 """The masks of runs without a constraint, by the vocabulary's digest."""
@@ -57,14 +59,14 @@ _whole_question: Once[str, Question] = Once(24)
 _question: Once[tuple[str, str], Question] = Once(256)
 """Any other about what a model has read."""
 
-About = tuple[str, bool, int, bytes, int, tuple[Candidate, ...]]
-"""What was read, whether all of the distribution is at hand, and what is recorded of it: a file may say anything."""
+About = tuple[str, int, bytes, int, tuple[Candidate, ...]]
+"""What was read, and what is recorded of what came next: a file may say anything."""
 
-_paid: Once[About, tuple[Paid, ...]] = Once(500)
-"""Who pays at a step."""
+_paid: Once[tuple[bool, About], tuple[Paid, ...]] = Once(500)
+"""Who pays at a step, by whether all of the distribution was at hand."""
 
-_looked: Once[tuple[About, int], Looked] = Once(500)
-"""Why a token may be taken at a step, or may not."""
+_looked: Once[tuple[bool, tuple[About, int]], Looked] = Once(500)
+"""Why a token may be taken at a step, or may not; by the same."""
 
 _cut: Once[tuple[str, str], Retokenised | None] = Once(64)
 _bridges: Once[str, frozenset[int]] = Once(64)
@@ -81,7 +83,8 @@ def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, mas
     try:
         seen = _seen(visit, trace, step, model)
         token_id = selected(visit, seen)
-        looked = _looked.get((_about(seen), token_id), partial(seen.look, token_id)) if model else seen.look(token_id)
+        look = partial(seen.look, token_id)
+        looked = _shared(_looked, seen, (_about(seen), token_id), look) if model else look()
         with st.container():
             notice(notes(trace, step), key="step_notes", kind="info")
         with st.container():
@@ -148,7 +151,13 @@ def _about(seen: Seen) -> About:
     """What visitors may share of what a model says of a step."""
     step = seen.step
     read = read_so_far(seen.trace, step.index)
-    return read, seen.whole is not None, step.token_id, step.owed, step.narrowed, step.candidates
+    return read, step.token_id, step.owed, step.narrowed, step.candidates
+
+
+def _shared(kept: Once[tuple[bool, Key], Found], seen: Seen, about: Key, make: Callable[[], Found]) -> Found:
+    """What visitors share about a step: found with the whole distribution if it is, or was, at hand."""
+    found = kept.held((True, about)) if seen.whole is None else None
+    return found if found is not None else kept.get((seen.whole is not None, about), make)
 
 
 def masker_of(source: ConstraintSource | None, model: Model | None) -> Masker | None:
@@ -227,7 +236,7 @@ def _masked_mass(seen: Seen, model: Model | None, masks: MasksOf) -> None:
     paid: tuple[Paid, ...] = ()
     known = 1.0
     if seen.masker is not None and seen.state is not None and step.cost > 0:
-        paid = _paid.get(_about(seen), partial(who_pays, seen.masker, seen.state, *seen.masses))
+        paid = _shared(_paid, seen, _about(seen), partial(who_pays, seen.masker, seen.state, *seen.masses))
         known = sum(part.mass for part in paid) / max(1e-12, 1.0 - step.z)
     names = {token_id: seen.text(token_id) for part in paid for token_id, _ in part.wanted}
     found = entropies(step, trace.spec.sampler, seen.whole)

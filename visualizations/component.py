@@ -49,14 +49,8 @@ def register(name: str, *parts: str) -> Renderer:
     own = "".join(_read(f"{part}.js") for part in ("common", *parts, name))
     script = own.replace("export default ", "const drawn = ") + _STYLED.replace("{css}", json.dumps(css))
     js = _published(name, script)
-    mount = st.components.v2.component(f"{_PACKAGE}.{name}", html='<div class="root"></div>\n', js=js)
-
-    def draw(*, data: dict[str, Any], **more: Any) -> Any:
-        # Streamlit asks of every list whether it is a data frame, at length; of a tuple it knows.
-        known = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-        return mount(data=known, **more)
-
-    return draw
+    mount: Renderer = st.components.v2.component(f"{_PACKAGE}.{name}", html='<div class="root"></div>\n', js=js)
+    return mount
 
 
 def _published(name: str, script: str) -> str:

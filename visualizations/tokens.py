@@ -7,6 +7,7 @@ UTF-8 become `<F0>`, control and direction characters become `<U+202E>`.
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
 from typing import Any
 
 from engine.decoding.records import Candidate, Step, Trace
@@ -41,6 +42,7 @@ def prose(text: str) -> str:
     return "".join(c if c == " " else _character(c) for c in text)
 
 
+@lru_cache(maxsize=4096)  # each redraw of each visitor shows every token of a run several times
 def token_text(token: bytes, token_id: int, end: bool = False) -> str:
     """How a token is shown: its bytes made visible, or a name in angle brackets where it spells none."""
     if end:

@@ -119,7 +119,8 @@ def tape(view: View, path: bytes, selected: str) -> dict[str, Any]:
         data = character.encode("utf-8", "surrogateescape")
         offset += len(data)
         after = view.passed[offset]
-        cells.append({"text": visible(data), "state": after.state, "depth": after.depth, "offset": offset})
+        text = character if character.isprintable() and character != " " else visible(data)
+        cells.append({"text": text, "state": after.state, "depth": after.depth, "offset": offset})
     hidden = max(0, len(cells) - MOST_CELLS)
     start = {"state": view.passed[0].state, "depth": 0}
     return {"cells": cells[hidden:], "start": start, "hidden": hidden, "selected": selected, "deep": bool(view.frames)}
