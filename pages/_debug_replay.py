@@ -244,7 +244,8 @@ def _token(source: ConstraintSource, found: Outcome, at: int, tokens: Tokens | N
     masker = masked(reading_source(source), tokens.vocabulary)
     if isinstance(masker, ConstraintError) or token.fate == "unread":
         return None
-    state = found.constraint.advance(found.constraint.start, replayed.text[: token.offset])
+    constraint = masker.constraint  # compiled again, if the one that the text was read with was not kept
+    state = constraint.advance(constraint.start, replayed.text[: token.offset])
     if state is None or token.token_id >= tokens.vocabulary.size:
         return None
     why, count = masker.explain(state, token.token_id), masker.mask(state).count

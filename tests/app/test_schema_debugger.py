@@ -12,10 +12,13 @@ import time
 import pytest
 from streamlit.testing.v1 import AppTest
 
+import pages._debug_replay
 import pages._debug_report
 from engine.decoding.records import ConstraintSource
 from engine.examples import example
 from engine.findings import Finding
+from engine.grammar.sources import compile_source
+from engine.masking import Masker
 from pages._debug_replay import rules_of
 from pages._debug_source import FAILING, SAMPLES, detect
 from pages._debug_texts import MOST_BYTES, MOST_TEXTS, Row, as_csv, lines_of, rows_of
@@ -119,6 +122,16 @@ def test_tokens_with_what_the_mask_allowed() -> None:
     (place,) = sent(at, "replay_place")
     assert place["token"]["name"] == '␣"'
     assert {near["name"] for near in place["token"]["allowed"]} >= {"␣"}
+
+
+@pytest.mark.usefixtures("fake_model")
+def test_a_constraint_compiled_again_since_the_text_was_read_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    at = given(debugger(), AGE, '{"age": "4"}')
+    before = sent(at, "replay_place")
+    monkeypatch.setattr(pages._debug_replay, "masked", lambda source, tokens: Masker(compile_source(source), tokens))
+    at.run()
+    assert not at.exception
+    assert sent(at, "replay_place") == before
 
 
 @pytest.mark.usefixtures("no_model")
