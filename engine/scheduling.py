@@ -83,3 +83,18 @@ def others_since() -> Callable[[], float]:
     """Tells how many seconds other threads of the process have worked since this was called, by the calling thread."""
     begun = process_time() - thread_time()
     return lambda: process_time() - thread_time() - begun
+
+
+class Bustle:
+    """How much the other threads of the process work, between two looks by any of them."""
+
+    def __init__(self) -> None:
+        self._at, self._used, self._own = monotonic(), process_time(), (threading.get_ident(), thread_time())
+
+    def since_last(self) -> float:
+        """The seconds that others have worked for each second since the last look."""
+        at, used, own = monotonic(), process_time(), (threading.get_ident(), thread_time())
+        passed, worked = at - self._at, used - self._used
+        mine = own[1] - (self._own[1] if own[0] == self._own[0] else 0.0)
+        self._at, self._used, self._own = at, used, own
+        return max(0.0, worked - max(0.0, mine)) / max(passed, 1e-9)

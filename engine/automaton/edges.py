@@ -146,8 +146,12 @@ def joined(edges: Sequence[Edge]) -> str:
 
 def is_inside(machine: Moving, state: int) -> bool:
     """Whether the state is inside a character."""
-    moves = machine.moves(state)
-    return bool(moves) and not machine.is_accepting(state) and not any(m & ~CONTINUATION for m, _ in moves)
+    return not machine.is_accepting(state) and _continues(machine.moves(state))
+
+
+def _continues(moves: Sequence[tuple[int, int]]) -> bool:
+    """Whether nothing but a byte that continues a character can be read, and one can."""
+    return bool(moves) and not any(members & ~CONTINUATION for members, _ in moves)
 
 
 def _spellings(machine: Moving, lead: int, target: int) -> list[tuple[int, list[int]]]:
@@ -156,8 +160,10 @@ def _spellings(machine: Moving, lead: int, target: int) -> list[tuple[int, list[
     found: list[tuple[int, list[int]]] = []
     while pending:
         state, spelled = pending.pop()
-        if len(spelled) < LONGEST_CHARACTER and is_inside(machine, state):
-            pending += [(following, [*spelled, members]) for members, following in machine.moves(state)]
+        may_go_on = len(spelled) < LONGEST_CHARACTER and not machine.is_accepting(state)
+        moves = machine.moves(state) if may_go_on else ()
+        if _continues(moves):
+            pending += [(following, [*spelled, members]) for members, following in moves]
         else:
             found.append((state, spelled))
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 from engine.automaton.arena import Arena
 from engine.automaton.terms import (
@@ -185,6 +186,7 @@ def _classes(union: int) -> list[str]:
     return words
 
 
+@lru_cache(maxsize=1024)  # automata are full of the same classes: the characters of a string, a digit, a space
 def label(members: int) -> str:
     """A byte class as a reader knows it: `[0-9]`, `any character`, `␣`, `a`."""
     if members == ALL_BYTES:

@@ -14,7 +14,7 @@ from engine.automaton.rules import Frame, NamedRule, Reading, Rules
 from engine.automaton.view import FoundState, Passed, RuleName, StackFrame, StateTable, View
 from engine.constraint import Constraint
 from engine.errors import Origin
-from engine.scheduling import others_since
+from engine.scheduling import Bustle, others_since
 
 MOST_DRAWN = 60
 MOST_EDGES = 100
@@ -31,6 +31,11 @@ with each redraw, which a whole room waits for."""
 
 SPARED = 0.0005
 """Seconds that others may work meanwhile; then it waits for the next look."""
+
+QUIET = 0.25
+"""Of the time since anybody's last look, others may have worked so much: in a room that works nothing is counted."""
+
+_bustle = Bustle()
 
 IGNORED = "%ignore"
 """Who speaks for what a grammar ignores; it may stand nearly everywhere, and whoever speaks besides says more."""
@@ -50,13 +55,13 @@ class Known:
 
     def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
         """Look at more states until there are no others, more than `most` are known, or it is too late: while others
-        have work to do, soon.
+        have work to do, at once.
 
         `FEWEST_COUNTED` are looked at in any case, so that what is small does not look large where time is short.
         """
-        others = others_since()
+        busy, others = _bustle.since_last() > QUIET, others_since()
         while self.frontier and len(self.states) <= most:
-            if len(self.states) > FEWEST_COUNTED and (time.monotonic() > until or others() > SPARED):
+            if len(self.states) > FEWEST_COUNTED and (busy or time.monotonic() > until or others() > SPARED):
                 break
             state = self.frontier.popleft()
             for edge in machine.edges(state):

@@ -183,3 +183,21 @@ def test_what_others_worked_is_what_the_process_used_and_the_calling_thread_did_
     assert others() == 0.0
     world.work(1.0, others=0.25)
     assert others() == 0.25
+
+
+def test_bustle_is_what_other_threads_worked_between_two_looks(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scheduling, "process_time", lambda: world.used)
+    bustle = scheduling.Bustle()
+    world.work(2.0)
+    assert bustle.since_last() == 0.0
+    world.work(1.0, others=3.0)
+    assert bustle.since_last() == 0.75
+    world.work(0.0, others=1.0)
+    world.now += 9.0
+    assert bustle.since_last() == 0.1
+    with ThreadPoolExecutor(1) as another:
+        another.submit(world.work, 1.0).result()
+        assert another.submit(bustle.since_last).result() == 0.0
+        assert bustle.since_last() == 0.0  # nothing has passed
+        another.submit(world.work, 1.0).result()
+    assert bustle.since_last() == 1.0
