@@ -1,7 +1,7 @@
 """The bundled model's own way through its network: Llama blocks, weights in small integers, no call per layer.
 
-It gives what the library's network gives, but for rounding to 16 bits (see `products`), and is many times faster on a
-CPU. Every other model, and every other device, goes through `transformer`.
+It gives what the library's network gives, but for rounding to 16 bits (see `products` and `attention`), and is many
+times faster on a CPU. Every other model, and every other device, goes through `transformer`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from itertools import accumulate
 
 import numpy as np
 
+from engine.model.attention import Held, Rows, pages_of
 from engine.model.blocks import LANES, Floats
-from engine.model.kv_pool import BOUND, PAGE, Pool, pages_within
-from engine.model.llama_kernel import Rows, Turn, Weights, forward
+from engine.model.kv_pool import BOUND, Pool, pages_within
+from engine.model.llama_kernel import Turn, Weights, forward
 from engine.model.runner import Part
 
 _WORTH_A_THREAD = 3  # rows; the first three hardly take longer than one, which waits for memory
@@ -36,10 +37,10 @@ class Llama:
         self._weights = weights
         layers, outputs, size = len(weights.norms), weights.queries_keys_values.whole.shape[1] * LANES, 2 * half
         key_heads = (outputs - 2 * weights.attention_out.whole.shape[2]) // size // 2
-        page = (layers, 2, key_heads, PAGE * size)
-        pages = pages_within(int(np.prod(page)) * 4, self.context, bound)
-        self._store = np.empty((pages, *page), np.float32)
-        self.pool = Pool(self._store)
+        page_bytes = pages_of(1, layers, key_heads, size).nbytes
+        store = pages_of(pages_within(page_bytes, self.context, bound), layers, key_heads, size)
+        self._held = Held(store, store.view(np.float32))
+        self.pool = Pool(store)
         self._cores = min(_cores(), _MOST_THREADS)
         self._threads = ThreadPoolExecutor(self._cores, thread_name_prefix="part of a forward pass")
 
@@ -63,7 +64,7 @@ class Llama:
         wanted = [row for part, end in zip(parts, ends, strict=True) for row in range(end - part.wanted, end)]
         columns = np.array([tokens, positions, texts], np.int32)
         rows = Rows(columns[0], columns[1], columns[2], pages)
-        logits = forward(self._weights, rows, self._store, np.array(wanted, np.int32), turn)
+        logits = forward(self._weights, rows, self._held, np.array(wanted, np.int32), turn)
         return np.split(logits, list(accumulate(part.wanted for part in parts))[:-1])
 
 

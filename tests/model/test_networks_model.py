@@ -20,7 +20,7 @@ from engine.model.packed import open_weights
 from engine.model.runner import Reading, Runner
 from engine.model.transformer import Transformer
 
-TOLERANCE = 0.02  # logits go up to 30 and more; 16 bits a number make differences of up to 0.014 in random texts
+TOLERANCE = 0.03  # logits go up to 30 and more; 16 bits a number make differences of up to 0.021 in random texts
 LENGTHS = (1, 3, 7, 20, 33, 64, 65, 90)
 
 
