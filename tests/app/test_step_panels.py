@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from engine.decoding.records import ConstraintSource, Healed, RunSpec, Sampler, Trace
+from engine.once import Once
 from engine.shipped import shipped_trace
 from pages import _link
 from pages._lookup import matches
-from pages._seen import notes
-from pages._step import _picked
+from pages._seen import Seen, notes
+from pages._step import _picked, _shared
 from tests.app.conftest import MERGED, VOCABULARY, notices, opened, sent, wait_for
 from visualizations.distributions import columns_of
 from visualizations.walk import either
@@ -274,3 +276,13 @@ def test_lists_of_what_was_expected_read_as_a_sentence() -> None:
     assert either(("'-'",)) == "'-'"
     assert either(("'-'", "[0-9]")) == "'-' or [0-9]"
     assert either(tuple("abcdefghij")) == "a, b, c, d, e, f, g, h …"
+
+
+def test_what_was_found_with_the_whole_distribution_stays_when_it_is_forgotten() -> None:
+    kept: Once[tuple[bool, str], str] = Once(4)
+    at_hand, forgotten = (cast(Seen, SimpleNamespace(whole=whole)) for whole in ("all", None))
+    assert _shared(kept, forgotten, "a step", lambda: "of the favourites") == "of the favourites"
+    assert _shared(kept, at_hand, "a step", lambda: "of all") == "of all"
+    assert _shared(kept, forgotten, "a step", lambda: "made again") == "of all"
+    assert _shared(kept, at_hand, "another", lambda: "of all") == "of all"
+    assert _shared(kept, forgotten, "a third", lambda: "of the favourites") == "of the favourites"

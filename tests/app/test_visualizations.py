@@ -9,6 +9,7 @@ from hypothesis import strategies as some
 from engine.automaton.explore import DrawnEdge, DrawnGraph, DrawnState
 from engine.errors import Origin
 from visualizations.automaton import dot, in_words, layout
+from visualizations.automaton.picture import picture
 from visualizations.schema_text import spans_of
 from visualizations.tokens import percent, prose, visible
 
@@ -52,9 +53,12 @@ def test_spans_of_the_nearest_part() -> None:
     assert spans_of([Origin("3-7")], {}) == [(3, 7)]
 
 
-def graph(labels: list[str], current: int = 0) -> DrawnGraph:
-    states = tuple(DrawnState(i, "rest", False, None, i == current, False) for i in range(len(labels) + 1))
-    edges = tuple(DrawnEdge(i, i + 1, label, i == current, False, False) for i, label in enumerate(labels))
+def graph(labels: list[str], current: int = 0, first: int = 0) -> DrawnGraph:
+    numbers = range(first, first + len(labels) + 1)
+    states = tuple(DrawnState(n, "rest", False, None, n == current, False) for n in numbers)
+    edges = tuple(
+        DrawnEdge(n, n + 1, label, n == current, False, False) for n, label in zip(numbers, labels, strict=False)
+    )
     return DrawnGraph(states, edges, len(states), 0, True)
 
 
@@ -77,3 +81,12 @@ def test_any_label_can_be_laid_out(labels: list[str]) -> None:
 def test_a_step_costs_no_layout() -> None:
     labels = ["a", "b", "c"]
     assert dot(graph(labels, 0)) == dot(graph(labels, 2))
+
+
+def test_pictures_of_one_shape_share_a_layout_whatever_their_states_numbers() -> None:
+    labels = ["a", "b", "c"]
+    assert dot(graph(labels)) == dot(graph(labels, first=70))
+    here, there = (picture(graph(labels, first=first), "", 300, "", "x") for first in (0, 70))
+    assert [state["id"] for state in there["states"]] == [70, 71, 72, 73]
+    assert [(s["x"], s["y"]) for s in there["states"]] == [(s["x"], s["y"]) for s in here["states"]]
+    assert [(edge["source"], edge["target"]) for edge in there["edges"]] == [(70, 71), (71, 72), (72, 73)]

@@ -78,3 +78,31 @@ def test_a_browsers_message_that_cannot_be_handled_is_answered() -> None:
     ended = "'SCRIPT_STOPPED_WITH_SUCCESS'"
     expected = f"[{ended}, 'SCRIPT_STARTED', {ended}, 'broken'] 0"
     assert told("session.handle_backmsg_exception(ValueError('broken'))") == expected
+
+
+CHANGED = """
+import copy, runpy
+from streamlit.components.v2.bidi_component import main as components
+from streamlit.proto.BidiComponent_pb2 import BidiComponent
+from streamlit.runtime.state.safe_session_state import SafeSessionState
+from streamlit.runtime.state.session_state import SessionState
+from streamlit.web import cli
+
+cli.main = lambda: None
+Reported = runpy.run_path("serve.py")["Reported"]
+
+message = BidiComponent()
+components.serialize_mixed_data({"rows": [1, "é"], "more": None}, message)
+said = Reported(step=3)
+state = SafeSessionState(SessionState(), lambda: None)
+state["typed"] = None
+fields = state.filtered_state
+print(message.json, copy.deepcopy(said) is said, said.step, said.other)
+print("typed" in fields and fields["typed"] is None, "other" in fields)
+"""
+
+
+def test_what_is_done_in_place_of_streamlits_own_does_the_same() -> None:
+    command = [sys.executable, "-c", CHANGED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.splitlines() == ['{"rows": [1, "\\u00e9"], "more": null} True 3 None', "True False"]
