@@ -38,17 +38,17 @@ def prediction(lesson: Lesson, sitting: Sitting, fields: Fields, write: Write, d
         if sitting.open:
             _outcome(sitting, asked, fields, key)
             return
-        given = _field(asked, fields, key)
+        _field(asked, fields, key)
 
         def commit() -> None:
-            sitting.given, sitting.open = given, True
+            sitting.given, sitting.open = _given(key), True
             done()
 
         def skip() -> None:
             sitting.open = True
 
         with st.container(horizontal=True):
-            st.button("Commit", key=f"{key}_commit", type="primary", on_click=commit, disabled=given in (None, ""))
+            st.button("Commit", key=f"{key}_commit", type="primary", on_click=commit, disabled=_given(key) is None)
             st.button("Skip", key=f"{key}_skip", type="tertiary", on_click=skip)
 
 
@@ -72,10 +72,10 @@ def exercise(
     key, asked = f"{lesson.slug}_exercise", lesson.exercise
     with st.container(border=True, key=f"{key}_box"):
         write(known_part(lesson.text("Exercise"), fields)[0])
-        given = _field(asked, fields, key)
+        _field(asked, fields, key)
 
         def check() -> None:
-            sitting.verdict = _judged(asked, given, fields, module)
+            sitting.verdict = _judged(asked, _given(key), fields, module)
             if sitting.verdict.right:
                 done()
 
@@ -107,19 +107,22 @@ def _judged(asked: Asked, given: Given, fields: Fields, module: Experiment) -> V
     return Verdict(not missing, missing or "Right.")
 
 
-def _field(asked: Asked, fields: Fields, key: str) -> Given:
+def _field(asked: Asked, fields: Fields, key: str) -> None:
     """The widget that takes the answer."""
-    label = "Your answer"
-    if asked.kind in ("choice", "token"):
-        options = options_of(asked, fields)
-        if asked.kind == "token":
-            return st.pills(label, options, key=f"{key}_given", label_visibility="collapsed")
-        return st.radio(label, options, index=None, key=f"{key}_given", label_visibility="collapsed")
-    if asked.kind == "number" or (asked.kind == "own" and asked.input == "number"):
-        shown = f"{label} ({asked.unit})" if asked.unit else label
-        return st.number_input(shown, value=None, key=f"{key}_given", width=220)
-    if asked.kind == "own" and asked.input == "none":
-        return None
-    if asked.kind == "constraint":
-        return st.text_area(f"Your {_LANGUAGES[asked.language]}", key=f"{key}_given", height=90) or None
-    return st.text_input(label, key=f"{key}_given", label_visibility="collapsed") or None
+    label, key = "Your answer", f"{key}_given"
+    if asked.kind == "token":
+        st.pills(label, options_of(asked, fields), key=key, label_visibility="collapsed")
+    elif asked.kind == "choice":
+        st.radio(label, options_of(asked, fields), index=None, key=key, label_visibility="collapsed")
+    elif asked.kind == "number" or (asked.kind == "own" and asked.input == "number"):
+        st.number_input(f"{label} ({asked.unit})" if asked.unit else label, value=None, key=key, width=220)
+    elif asked.kind == "constraint":
+        st.text_area(f"Your {_LANGUAGES[asked.language]}", key=key, height=90)
+    elif asked.kind != "own" or asked.input != "none":
+        st.text_input(label, key=key, label_visibility="collapsed")
+
+
+def _given(key: str) -> Given:
+    """The answer as it is now: who clicks a button at once does so before the page has been drawn with it."""
+    given: Given = st.session_state.get(f"{key}_given")
+    return None if given == "" else given

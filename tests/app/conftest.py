@@ -101,7 +101,7 @@ def lesson(slug: str, *, revealed: bool = True) -> AppTest:
     return at.button(key=f"{slug}_prediction_skip").click().run() if revealed else at
 
 
-def wait_for(happened: Callable[[], bool], seconds: float = 20) -> None:
+def wait_for(happened: Callable[[], bool], seconds: float = 60) -> None:
     until = time.monotonic() + seconds
     while not happened():
         assert time.monotonic() < until, "it never happened"

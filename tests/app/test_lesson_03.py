@@ -87,3 +87,10 @@ def test_no_step_backwards_shows_only_the_ends(no_model: None) -> None:
     nodes = sent(at, "lesson_backwards")[0]["nodes"]
     assert {node["kind"] for node in nodes if node["accepting"]} == {"alive"}
     assert {node["kind"] for node in nodes if not node["accepting"]} == {"open"}
+
+
+def test_an_answer_is_judged_as_it_is_when_check_is_clicked(no_model: None) -> None:
+    at = check(lesson(SLUG), "ba")
+    at.text_input(key=f"{SLUG}_exercise_given").set_value("abcabca")
+    at.button(key=f"{SLUG}_exercise_check").click().run()  # before the page was drawn with the new answer
+    assert "✓ Right." in notices(at)
