@@ -20,13 +20,13 @@ class Clock:
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         self.deadline: float | None = None
-        self._gives_way = 0.0
+        self._started = self._gives_way = 0.0
 
     def start(self, seconds: float | None = None) -> None:
         """From now on there are so many seconds, those of the budget if None."""
         now = thread_time()
         self.deadline = now + (self.seconds if seconds is None else seconds)
-        self._gives_way = now + LIGHT
+        self._started, self._gives_way = now, now + LIGHT
 
     def start_later(self, seconds: float | None = None) -> None:
         """The same from the first look at the clock on: most of what is done between tokens is too short for one."""
@@ -44,7 +44,7 @@ class Clock:
         if self.deadline < 0:
             self.start(-self.deadline)
         if (now := thread_time()) > self._gives_way:
-            give_way()
+            give_way(now - self._started)
             self._gives_way = now + QUANTUM
         return now > self.deadline
 

@@ -2,8 +2,9 @@
 
 Python runs one thread at a time, and a server has one process for all its visitors. Work under a budget looks at its
 clock anyway; once it has taken longer than `LIGHT` it comes here at every few of these looks, and
- - waits while other work of its kind has the turn: one goes on at a time, a newcomer first, then in slices; but who
-   has waited for longer than `PATIENCE` goes before newcomers, which may never end;
+ - waits while other work of its kind has the turn: one goes on at a time, in slices, first what has worked least so
+   far: nobody knows how long it will take, but what is short is over soon. Waiting counts by `AGE`, for newcomers may
+   never end;
  - rests in proportion to what it worked, as far as others worked meanwhile, so that they get the larger part. Nobody
    says who they are: what the process used and this thread did not is theirs. Where there are none it never rests.
 
@@ -22,7 +23,7 @@ LIGHT = 0.05  # seconds of its thread's time that work may take before it is hea
 QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
 REST = 8.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
-PATIENCE = 1.0  # seconds that work waits at most while newcomers go first
+AGE = 0.1  # seconds of work that count as not done for each that it has waited
 POLL = 0.01  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
 
@@ -30,50 +31,54 @@ LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at som
 @dataclass(slots=True, eq=False)
 class _Piece:
     """A thread's heavy work. `heard`: when it came here last, or will again; `own`, `everyone`: the clocks of its
-    thread and of the process when it went on; `until`: its thread's clock at the end of its slice; `since`: when it
-    began to wait for that slice."""
+    thread and of the process when it went on; `worked`: seconds so far; `before`: seconds before its slice, for which
+    it waits `since`."""
 
     heard: float = float("-inf")
     own: float = 0.0
     everyone: float = 0.0
-    until: float = 0.0
+    worked: float = 0.0
+    before: float = 0.0
     since: float = 0.0
 
 
 class Turns:
-    """The heavy work under way; the first piece has the turn, unless one has waited for too long."""
+    """The heavy work under way, one piece of which has the turn."""
 
     def __init__(self) -> None:
         self._pieces: list[_Piece] = []
         self._lock = threading.Lock()
         self._of_thread = threading.local()
 
-    def give_way(self) -> None:
-        """Rest and wait as is due since the calling thread came here last; at once if nobody else is at work."""
+    def give_way(self, worked: float) -> None:
+        """Rest and wait as is due since the calling thread came here last; at once if nobody else is at work.
+
+        `worked`: seconds of its thread's time that the work has taken so far.
+        """
         piece: _Piece = self._of_thread.__dict__.setdefault("piece", _Piece())
         if monotonic() - piece.heard <= LEASE:
-            worked = thread_time() - piece.own
-            others = process_time() - piece.everyone - worked
-            if (rest := REST * min(worked, others)) > 0:
+            here = thread_time() - piece.own
+            others = process_time() - piece.everyone - here
+            if (rest := REST * min(here, others)) > 0:
                 piece.heard = monotonic() + rest
                 sleep(rest)
-        while not self._has_turn(piece):
+        while not self._has_turn(piece, worked):
             sleep(POLL)
         piece.own, piece.everyone = thread_time(), process_time()
 
-    def _has_turn(self, piece: _Piece) -> bool:
-        now, own = monotonic(), thread_time()
+    def _has_turn(self, piece: _Piece, worked: float) -> bool:
+        now = monotonic()
         with self._lock:
             piece.heard = now
             self._pieces = [other for other in self._pieces if now - other.heard <= LEASE]
             is_new = piece not in self._pieces
-            if is_new or own >= piece.until:
-                if not is_new:
-                    self._pieces.remove(piece)
-                self._pieces.insert(0 if is_new else len(self._pieces), piece)
-                piece.until, piece.since = own + SLICE, now
-            longest = min(self._pieces, key=lambda other: other.since)
-            return (longest if now - longest.since > PATIENCE else self._pieces[0]) is piece
+            if is_new:
+                self._pieces.append(piece)
+            is_over = worked < piece.worked  # and the thread is at its next work
+            if is_new or is_over or worked >= piece.before + SLICE:
+                piece.before, piece.since = worked, now
+            piece.worked = worked
+            return min(self._pieces, key=lambda other: other.before - AGE * (now - other.since)) is piece
 
 
 give_way = Turns().give_way

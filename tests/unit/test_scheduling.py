@@ -14,7 +14,7 @@ from engine import clock as clock_module
 from engine import scheduling
 from engine.clock import Clock
 from engine.errors import BudgetError
-from engine.scheduling import LEASE, LIGHT, PATIENCE, POLL, QUANTUM, REST, SLICE, Turns
+from engine.scheduling import AGE, LEASE, LIGHT, POLL, QUANTUM, REST, SLICE, Turns
 
 TOGETHER = round(SLICE / QUANTUM)  # quanta of a slice
 
@@ -50,10 +50,11 @@ class World:
 
 
 class Heavy:
-    """A thread's heavy work, quantum by quantum."""
+    """A thread's heavy work, quantum by quantum; `worked`: seconds of it."""
 
     def __init__(self, world: World, turns: Turns, thread: ThreadPoolExecutor) -> None:
         self._world, self._turns, self._thread = world, turns, thread
+        self.worked = LIGHT
 
     def goes_on(self) -> bool:
         """Does its next piece of work, unless it has to wait."""
@@ -61,10 +62,11 @@ class Heavy:
 
     def _next(self) -> bool:
         try:
-            self._turns.give_way()
+            self._turns.give_way(self.worked)
         except WaitsError:
             return False
         self._world.work(QUANTUM)
+        self.worked += QUANTUM
         return True
 
 
@@ -98,56 +100,81 @@ def test_alone_it_never_rests(world: World, heavy: list[Heavy]) -> None:
 )
 def test_it_rests_for_what_it_worked_while_others_did(world: World, others: float, rest: float) -> None:
     turns = Turns()
-    turns.give_way()
+    turns.give_way(LIGHT)
     world.work(QUANTUM, others)
-    turns.give_way()
+    turns.give_way(LIGHT)
     world.work(QUANTUM)
-    turns.give_way()  # nobody is there any more
+    turns.give_way(LIGHT)  # nobody is there any more
     assert world.rests == [pytest.approx(rest)]
 
 
 def test_what_was_done_long_ago_is_not_rested_for(world: World) -> None:
     turns = Turns()
-    turns.give_way()
+    turns.give_way(LIGHT)
     world.work(QUANTUM, LEASE)
-    turns.give_way()
+    turns.give_way(LIGHT)
     assert not world.rests
 
 
 def test_one_goes_on_at_a_time_in_slices(heavy: list[Heavy]) -> None:
     done = [one for _ in range(10 * TOGETHER) for one in heavy if one.goes_on()]
-    runs = [(one, len(list(run))) for one, run in groupby(done[3:])]  # each newcomer had the turn at once
+    runs = [(one, len(list(run))) for one, run in groupby(done)]
     assert {one for one, _ in runs[:3]} == set(heavy)
     assert [one for one, _ in runs[3:6]] == [one for one, _ in runs[:3]]
-    assert all(length == TOGETHER for _, length in runs[1:-1])
+    assert all(length == TOGETHER for _, length in runs[:-1])
 
 
-def test_a_newcomer_goes_first(heavy: list[Heavy]) -> None:
+def test_who_has_worked_least_goes_first(heavy: list[Heavy]) -> None:
     old, newcomer, _ = heavy
-    assert old.goes_on()
-    assert newcomer.goes_on()
-    assert not old.goes_on()
-    assert newcomer.goes_on()
+    for _ in range(4 * TOGETHER):
+        assert old.goes_on()
+    went_on = groupby((newcomer.goes_on(), old.goes_on()) for _ in range(6 * TOGETHER))
+    (first, until_equal), (then, _) = [(who, len(list(run))) for who, run in went_on][:2]
+    assert (first, then) == ((True, False), (False, True))  # who waited: by now both have worked as much
+    assert until_equal == pytest.approx(4 * TOGETHER, abs=TOGETHER)
+
+
+def test_what_was_new_once_counts_as_it_has_worked(world: World, heavy: list[Heavy]) -> None:
+    long, short, _ = heavy
+    long.worked, short.worked = 2.0, 0.2
+    assert short.goes_on()
+    assert not long.goes_on()
+    world.now += 1.5 * LEASE  # a long while where nobody has looked at a clock
+    assert long.goes_on()
+    assert short.goes_on()
+    assert not long.goes_on()
+
+
+def test_the_next_work_of_a_thread_is_new(heavy: list[Heavy]) -> None:
+    thread, other, _ = heavy
+    thread.worked, other.worked = 2.0, 0.2
+    assert thread.goes_on()
+    assert other.goes_on()
+    assert not thread.goes_on()
+    thread.worked = LIGHT
+    assert thread.goes_on()
+    assert not other.goes_on()
 
 
 def test_newcomers_without_end_starve_nobody(world: World, heavy: list[Heavy]) -> None:
     old, *newcomers = heavy
+    old.worked = 0.5
     assert old.goes_on()
     went_on = [world.now]
-    for turn in range(70):
+    for turn in range(500):
         world.now += 0.6 * LEASE  # one that comes every other time is not heard of for longer than a lease: it is new
+        newcomers[turn % 2].worked = LIGHT
         is_taken, is_old = newcomers[turn % 2].goes_on(), old.goes_on()
         if is_old and not is_taken:
             went_on.append(world.now)
     waits = [after - before for before, after in pairwise(went_on) if after - before > LEASE]
-    assert len(waits) == 3
-    assert all(PATIENCE < wait < PATIENCE + 2 * LEASE for wait in waits)
-    assert len(went_on) >= 2 * TOGETHER  # a whole slice each time
+    assert waits[:4] == [pytest.approx((worked - LIGHT) / AGE, abs=2 * LEASE) for worked in (0.5, 0.55, 0.6, 0.65)]
+    assert len(went_on) >= 4 * TOGETHER  # a whole slice each time
 
 
 def test_who_is_not_heard_of_loses_the_turn(world: World, heavy: list[Heavy]) -> None:
     waiting, ended, _ = heavy
-    assert waiting.goes_on()
+    waiting.worked = 2.0
     assert ended.goes_on()
     world.now += LEASE / 2
     assert not waiting.goes_on()
@@ -159,12 +186,12 @@ def test_only_what_takes_long_gives_way(monkeypatch: pytest.MonkeyPatch) -> None
     now = [0.0]
     gave_way: list[float] = []
     monkeypatch.setattr(clock_module, "thread_time", lambda: now[0])
-    monkeypatch.setattr(clock_module, "give_way", lambda: gave_way.append(now[0]))
+    monkeypatch.setattr(clock_module, "give_way", lambda worked: gave_way.append(worked))
     clock = Clock(seconds=1.0)
     with clock.running():
         for now[0] in (5.0, 5.0 + LIGHT / 2, 5.0 + LIGHT, 5.06, 5.061, 5.07):
             clock.check()
-        assert gave_way == [5.06, 5.07]
+        assert gave_way == pytest.approx([0.06, 0.07])
         now[0] = 6.01
         with pytest.raises(BudgetError):
             clock.check()
