@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from engine.analysis.lint import lint
-from engine.automaton.explore import draw
 from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
@@ -80,7 +78,6 @@ def _examined(source: ConstraintSource, vocabulary: Vocabulary | None, providers
     if isinstance(constraint, ConstraintError):
         return Examined(None, (Group("Refused", (_refusal(constraint),)),))
     report = constraint.report
-    _visit(constraint)
     sizes, left_out = _parts(constraint)
     groups = (
         Group("Not enforced", [_unenforced(u.pointer, u.keyword, u.reason) for u in report.not_enforced]),
@@ -121,12 +118,6 @@ def _lint(constraint: Constraint, providers: tuple[str, ...], vocabulary: Vocabu
     return lint(schema.value, vocabulary=vocabulary, providers=providers, at=schema.at, **options)
 
 
-def _visit(constraint: Constraint) -> None:
-    """Look at the automaton for a fraction of a second, so that its size says something."""
-    with suppress(ConstraintError):
-        draw(constraint, b"")
-
-
 def _parts(constraint: Constraint) -> tuple[tuple[PartSize, ...], int]:
     """Each top-level property compiled alone, as far as the time goes, and how many were left out."""
     schema = constraint.schema
@@ -162,7 +153,7 @@ def headline(source: ConstraintSource, found: Examined) -> None:
     what = f"Compiled what a request to {provider} asks for at {report.found_at}," if provider else "Compiled"
     sizes = (
         _counted(report.terms, "term"),
-        f"{_counted(len(found.constraint.automaton), 'state')} visited",
+        f"{_counted(len(found.constraint.automaton), 'state')} visited so far",
         f"{_counted(len(source.text.encode(errors='replace')), 'byte')} of source",
     )
     said_of = [_counted(sum(f.severity == kind for f in found.findings), word) for kind, word in SEVERITIES.items()]

@@ -15,9 +15,12 @@ from pages._worker import Worker
 PATIENCE = 0.4  # seconds a page waits for an answer before it is drawn without
 WAIT = 0.1  # seconds between two looks for a turn
 
-QUICK = threading.BoundedSemaphore(2)
+QUICK = threading.BoundedSemaphore(8)
 LONG = threading.BoundedSemaphore(2)
-"""How many questions of all visitors are worked on at once: those that take a moment, and those that take minutes."""
+"""How many questions of all visitors are worked on at once: those that take a moment, and those that take minutes.
+
+Each may take its memory. Which of them goes on is a matter of turns: what is short passes what is long only inside.
+"""
 
 T = TypeVar("T")
 
