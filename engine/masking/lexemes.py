@@ -24,7 +24,7 @@ FEW = 16
 """Rows that there is room for at first."""
 
 FEW_ASKED = 16
-"""Bytes up to which a row is filled for them alone: to know all of it costs less than to come again."""
+"""Bytes up to which a row is filled for them alone, the first time: to know all of it costs less than to come often."""
 
 MOST_SHAPED = 64
 """Members of a term beyond which it is not compared with lexemes known before: it would cost what it saves."""
@@ -77,11 +77,12 @@ class Lexemes:
         """Compute the transitions of a state that walks asked for. Far from the root few bytes go on from a node, and a
         derivative by few bytes costs a tenth of one by all."""
         place = state - self._shared
-        asked = self.rows[place] == ASKED
+        row = self.rows[place]
+        asked = row == ASKED
         among = int.from_bytes(np.packbits(asked, bitorder="little").tobytes(), "little")
         if not among:
             return
-        if among.bit_count() > FEW_ASKED:
+        if among.bit_count() > FEW_ASKED or row.max() >= DEAD:
             asked, among = np.ones_like(asked), ALL_BYTES
         moves = [(members, self.number(rest)) for members, rest in self._arena.moves(self._terms[place], among)]
         row = self.rows[place]  # only now: there may be a new table

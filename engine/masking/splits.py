@@ -60,7 +60,7 @@ class Splits:
                 found,
                 later,
             )
-            for unknown in np.unique(later[:count, 1]).tolist():
+            for unknown in sorted(set(later[:count, 1].tolist())):
                 lexemes.answer(unknown)
             todo, later = later, todo
         row, _ = self.bits.extend(bits)
