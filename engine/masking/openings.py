@@ -64,6 +64,7 @@ class Openings:
         self._is_endless = is_endless
         self._first: dict[int, tuple[Term, Term]] = {}
         self._members: dict[int, tuple[Opening, ...]] = {}
+        self._captured: dict[int, Opening] = {}
         self._closed: dict[int, bool] = {}
 
     def of(self, part: Term) -> tuple[Opening, ...]:
@@ -109,7 +110,9 @@ class Openings:
         elif isinstance(term, Capture):
             after = self._arena.capture(term.rule, term.args, self._arena.epsilon, term.text, term.form)
             rest = self.parts(after)
-            opening = self._regular(term.language)
+            opening = self._captured.get(term.language.id)
+            if opening is None:
+                opening = self._captured[term.language.id] = self._regular(term.language)
             yield Opening(opening.lexeme, rest, opening.barred)
             if term.language.nullable:
                 yield Opening(None, rest)
