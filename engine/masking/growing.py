@@ -25,7 +25,9 @@ class Growing:
         self.count += len(rows)
         while self.count > len(self.array):
             self.array = np.concatenate([self.array, np.empty_like(self.array)])
-        if len(rows) > FEW:
+        if isinstance(rows, bytes):
+            memoryview(self.array)[start : self.count] = rows  # type: ignore[arg-type]
+        elif len(rows) > FEW:
             self.array[start : self.count] = rows
         else:
             for place, row in enumerate(rows, start):

@@ -63,6 +63,7 @@ class Openings:
         self._arena = arena
         self._is_endless = is_endless
         self._first: dict[int, tuple[Term, Term]] = {}
+        self._parts: dict[int, tuple[Term, ...]] = {}
         self._members: dict[int, tuple[Opening, ...]] = {}
         self._captured: dict[int, Opening] = {}
         self._closed: dict[int, bool] = {}
@@ -91,11 +92,14 @@ class Openings:
 
     def parts(self, term: Term) -> tuple[Term, ...]:
         """A term, part by part."""
-        found = []
-        while term is not self._arena.epsilon:
-            part, term = self.first(term)
-            found.append(part)
-        return tuple(found)
+        known = self._parts.get(term.id)
+        if known is None:
+            found, rest = [], term
+            while rest is not self._arena.epsilon:
+                part, rest = self.first(rest)
+                found.append(part)
+            known = self._parts[term.id] = tuple(found)
+        return known
 
     def _of_member(self, member: Term) -> tuple[Opening, ...]:
         """The openings of an alternative: the members of an object that may come next are so after many others."""
@@ -107,6 +111,8 @@ class Openings:
     def _open(self, term: Term) -> Iterator[Opening]:
         if isinstance(term, Literal):
             yield Opening(term)
+        elif isinstance(term, Seq) and isinstance(term.head, Literal) and not isinstance(_head(term.tail), Literal):
+            yield Opening(term.head, self.parts(term.tail))  # what remains of a name, mostly
         elif isinstance(term, Capture):
             after = self._arena.capture(term.rule, term.args, self._arena.epsilon, term.text, term.form)
             rest = self.parts(after)

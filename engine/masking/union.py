@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,6 +43,17 @@ MOST_SPLITS = 1000
 """Lexemes of a constraint that are split, each in as much memory as a mask."""
 
 
+class _Rest(NamedTuple):
+    """The parts behind a lexeme: where they are in `rests`, whether an end of them can be spelled, whether they can be
+    completed at all, and those before which nothing need be read."""
+
+    first: int
+    last: int
+    is_sure: bool
+    is_alive: bool
+    needed: list[int]
+
+
 class Union:
     """Masks of one constraint's terms over a vocabulary. Hold the automaton's lock."""
 
@@ -70,6 +82,7 @@ class Union:
         self._is_passed: list[bool] = []
         self._is_short: list[bool] = []
         self._rests = Growing((), np.int32)
+        self._rest_of: dict[tuple[Term, ...], _Rest] = {}
         self._first = np.empty(1, dtype=np.int32)
         self._barred = Growing((2,), np.int32)
         self._texts = Growing((), np.uint8)
@@ -278,9 +291,8 @@ class Union:
     def _make_row(self, opening: Opening) -> int:
         if self._rows.count % ROWS_PER_LOOK == 0:
             self._arena.check_time()
-        behind = [self._number(part) for part in opening.rest]
-        is_sure = all(map(self._is_spelled.__getitem__, behind))
-        if not is_sure and not all(map(self._alive.alive, opening.rest)):
+        rest = self._rest(opening.rest)
+        if not rest.is_alive:
             return DEAD
         lexeme = opening.lexeme
         state, text, barred, ways = NOTHING, (0, 0), (0, 0), 0
@@ -295,16 +307,26 @@ class Union:
             if self._openings.is_wide(lexeme) and len(self._splits) < MOST_SPLITS:
                 self._lexemes.split(state)
             barred = self._barred.extend([self._text(word) for word in opening.barred]) if opening.barred else (0, 0)
-        rest = self._rests.extend(behind)
-        row = self._rows.append((state, *text, *rest, is_sure, *barred))
+        row = self._rows.append((state, *text, rest.first, rest.last, rest.is_sure, *barred))
         self._row_ways.append(ways)
-        self._next.append(_needed(opening.rest, behind))
+        self._next.append(rest.needed)
         self._is_passed.append(lexeme is None or lexeme.nullable)
         self._is_short.append(isinstance(lexeme, Literal) and len(lexeme.data) <= SHORT)
         return row
 
+    def _rest(self, parts: tuple[Term, ...]) -> _Rest:
+        """What is behind a lexeme; the same behind all that remains of a name while it is read."""
+        found = self._rest_of.get(parts)
+        if found is None:
+            numbers = [self._number(part) for part in parts]
+            is_sure = all(map(self._is_spelled.__getitem__, numbers))
+            is_alive = is_sure or all(map(self._alive.alive, parts))
+            found = _Rest(*self._rests.extend(numbers), is_sure, is_alive, _needed(parts, numbers))
+            self._rest_of[parts] = found
+        return found
+
     def _text(self, data: bytes) -> tuple[int, int]:
-        return self._texts.extend(np.frombuffer(data, dtype=np.uint8))
+        return self._texts.extend(data)
 
 
 def _needed(parts: tuple[Term, ...], numbers: list[int]) -> list[int]:
