@@ -23,6 +23,10 @@ from engine.masking.splits import Splits
 from engine.masking.ways_on import Ways, ways_on
 from engine.vocabulary import Vocabulary
 
+MOST_COUNTED = 128
+"""Characters up to which bounds of a string are made ready. Hardly a vocabulary has longer tokens, and each constraint
+fills for itself what a walk along one of them comes to."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
@@ -72,10 +76,11 @@ def _prepare(vocabulary: Vocabulary) -> Prepared:
 
 
 def _strings(arena: Arena, spelling: Literal["plain", "any"], longest: int) -> list[Term]:
-    """What may remain of a string: any number of characters, at most or at least as many as tokens tell apart."""
+    """What may remain of a string: any number of characters, at most or at least as many as tokens tell apart, if these
+    are no more than `MOST_COUNTED`."""
     character = JsonText(arena, spelling).character
     quote = arena.literal(b'"')
-    far = longest + 1
+    far = min(longest, MOST_COUNTED) + 1
     counts: list[tuple[int, int | None]] = [(0, None), *((0, most) for most in range(1, far + 1)), (1, far)]
     counts += [(least, None) for least in range(1, far + 1)]
     return [arena.seq(arena.repeat(character, least, most), quote) for least, most in counts]

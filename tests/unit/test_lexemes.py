@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 import pytest
 
+from engine import compile_json_schema
 from engine.automaton.arena import Arena
 from engine.automaton.automaton import DEAD, UNKNOWN
 from engine.automaton.liveness import Liveness
@@ -17,6 +18,7 @@ from engine.automaton.terms import Term, byte_range, byte_set, members_of
 from engine.budget import Budget
 from engine.errors import BudgetError
 from engine.grammar.json_schema.strings import JsonText
+from engine.masking import Masker
 from engine.masking.json_lexemes import prepared
 from engine.masking.lexemes import Lexemes, indices
 from engine.masking.token_mask import TokenMask
@@ -43,6 +45,9 @@ VOCABULARY = Vocabulary.from_tokens([b"<end>", *BYTES, *(token for token in TOKE
 
 
 PREPARED = prepared(VOCABULARY)
+
+A_LOT = b"a" * 2999
+LONG_TOKENS = Vocabulary.from_tokens([b"<end>", b"a", b'"', b"\\", A_LOT + b"a", A_LOT + b'"', A_LOT], end_ids=[0])
 
 
 def lexemes_of(arena: Arena, shared: Lexemes | None = None) -> Lexemes:
@@ -209,6 +214,25 @@ def test_splits_are_what_reading_every_token_gives() -> None:
         assert set(nodes) == closed
         met |= closed
     assert met, "some tokens go on behind a string"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "allowed"),
+    [
+        ({"maxLength": 2999}, [False, True, True]),
+        ({"maxLength": 3000}, [True, True, True]),
+        ({"minLength": 2999}, [True, True, True]),
+        ({"minLength": 3000}, [True, False, True]),
+        ({"minLength": 3000, "maxLength": 3000}, [True, False, True]),
+    ],
+)
+def test_tokens_of_thousands_of_bytes(bounds: dict[str, int], allowed: list[bool]) -> None:
+    """No more is made ready for them than for others: the strings that they tell apart are too many."""
+    constraint = compile_json_schema({"type": "string", **bounds})
+    masker = Masker(constraint, LONG_TOKENS)
+    state = constraint.advance(constraint.start, b'"')
+    assert state is not None
+    assert masker.mask(state).to_bool()[-3:].tolist() == allowed
 
 
 def test_what_is_made_ready_goes_with_its_vocabulary() -> None:
