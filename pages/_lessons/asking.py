@@ -41,8 +41,9 @@ def prediction(lesson: Lesson, sitting: Sitting, fields: Fields, write: Write, d
         _field(asked, fields, key)
 
         def commit() -> None:
-            sitting.given, sitting.open = _given(key), True
-            done()
+            if (given := _given(key)) is not None:  # else it was taken back since the page was drawn
+                sitting.given, sitting.open = given, True
+                done()
 
         def skip() -> None:
             sitting.open = True

@@ -75,3 +75,15 @@ def test_with_a_model_everything_is_measured_on_its_tokens(fake_model: PageModel
     assert f"vocabulary of {fake_model.vocabulary.size} tokens" in shown
     assert "Of the model's tokens only" in shown
     assert "steps a forward pass took" in shown
+
+
+def test_a_prediction_that_was_taken_back_is_not_committed(no_model: None) -> None:
+    at = lesson(SLUG, revealed=False)
+    field, commit = f"{SLUG}_prediction_given", f"{SLUG}_prediction_commit"
+    at.number_input(key=field).set_value(40.0).run()
+    at.number_input(key=field).set_value(None)
+    at.button(key=commit).click().run()  # both in one redraw: who clicks leaves the field
+    assert at.button(key=commit).disabled
+    at.number_input(key=field).set_value(41.0).run()
+    at.button(key=commit).click().run()
+    assert "You said 41 %." in [element.value for element in at.markdown]
