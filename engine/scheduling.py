@@ -95,6 +95,16 @@ class Bustle:
 
     def __init__(self) -> None:
         self._at, self._used, self._own = monotonic(), process_time(), (threading.get_ident(), thread_time())
+        self._permitted = float("-inf")
+
+    def permits(self, most: float, seldom: float) -> bool:
+        """Whether others have worked for at most `most` of the time; if for more, once in `seldom` seconds."""
+        if self.since_last() <= most:
+            return True
+        if self._at - self._permitted <= seldom:
+            return False
+        self._permitted = self._at
+        return True
 
     def since_last(self) -> float:
         """The seconds that others have worked for each second since the last look."""

@@ -24,16 +24,19 @@ FEWEST_COUNTED = 200
 MOST_COUNTED = 5_000
 """States of one start that are looked for: in any case, and at all."""
 
+TIME_AT_FIRST = 0.02
 TIME_TO_LOOK = 0.005
 TIME_TO_COUNT = 0.15
-"""Seconds that one look, or one question, may spend on it; the next one goes on where it stopped. A page looks again
-with each redraw, which a whole room waits for."""
+"""Seconds that the first look, another, or a question may spend on it; the next one goes on where it stopped. A page
+looks again with each redraw, which a whole room waits for."""
 
-SPARED = 0.0005
+SPARED = 0.002
 """Seconds that others may work meanwhile; then it waits for the next look."""
 
 QUIET = 0.25
-"""Of the time since anybody's last look, others may have worked so much: in a room that works nothing is counted."""
+SELDOM = 0.5
+"""Of the time since anybody's last look, others may have worked so much: in a room that works nothing is counted but by
+one look in so many seconds. For who is alone, others are the run whose end is drawn, and that is not drawn again."""
 
 _bustle = Bustle()
 
@@ -55,13 +58,13 @@ class Known:
 
     def grow(self, machine: Machine, until: float, most: int = MOST_COUNTED) -> None:
         """Look at more states until there are no others, more than `most` are known, or it is too late: while others
-        have work to do, at once.
+        have work to do, soon.
 
         `FEWEST_COUNTED` are looked at in any case, so that what is small does not look large where time is short.
         """
-        busy, others = _bustle.since_last() > QUIET, others_since()
+        others = others_since()
         while self.frontier and len(self.states) <= most:
-            if len(self.states) > FEWEST_COUNTED and (busy or time.monotonic() > until or others() > SPARED):
+            if len(self.states) > FEWEST_COUNTED and (time.monotonic() > until or others() > SPARED):
                 break
             state = self.frontier.popleft()
             for edge in machine.edges(state):
@@ -89,7 +92,7 @@ class Explorer:
     def look(self, path: bytes, around: int | None, open_bytes: int, max_nodes: int) -> View:
         """The whole constraint's automaton."""
         passed = self._passed(path)
-        known = self._grown(self.bytes.start, time.monotonic() + TIME_TO_LOOK)
+        known = self._grown(self.bytes.start, self._time_to_look())
         current = passed[-1].state
         marks = Marks(self.bytes.start, self._between_characters(passed, path), current, open_bytes)
         graph = self._graph(known, marks, around, max_nodes)
@@ -101,7 +104,7 @@ class Explorer:
         """The automaton of one rule, and the stack."""
         readings = self._readings(rules, path)
         stack = stack_of(readings[0].top)
-        until = time.monotonic() + TIME_TO_LOOK
+        until = self._time_to_look()
         met = 0
         while met < len(rules.known):  # looking at the states of one meets the rules that it calls
             self._grown(rules.first(rules.known[met]), until)
@@ -237,6 +240,12 @@ class Explorer:
         if self.rules is None:
             return set()
         return {edge.target for state in known.states for edge in self.rules.edges(state) if edge.rule is not None}
+
+    def _time_to_look(self) -> float:
+        """When a look that begins now has looked for long enough: at once in a room that works, but for the first."""
+        is_first = not self.known
+        seconds = TIME_AT_FIRST if is_first else TIME_TO_LOOK if _bustle.permits(QUIET, SELDOM) else 0.0
+        return time.monotonic() + seconds
 
     def _owned(self) -> dict[str, int]:
         for known in self.known.values():

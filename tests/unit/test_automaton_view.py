@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from engine.automaton import explorer
 from engine.automaton.classic import classic
 from engine.automaton.explore import View, draw, draw_bytes, find_states, look
 from engine.automaton.explorer import MOST_DRAWN, MOST_EDGES
@@ -320,3 +321,15 @@ def test_classic_refuses_what_it_cannot_show(pattern: str, reason: str) -> None:
 def test_bytes_are_drawn_only_where_they_fit() -> None:
     assert draw_bytes(compile_regex("[ab]*a[ab]{13}")) is None
     assert draw_bytes(compile_regex(r"\w+")) is None
+
+
+def test_a_room_that_works_holds_up_all_looks_at_an_automaton_but_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,002 states in two chains, of which 200 are looked at in any case; the first may take what time it needs."""
+    monkeypatch.setattr(explorer._bustle, "permits", lambda most, seldom: False)
+    monkeypatch.setattr(explorer, "SPARED", 60.0)
+    pattern = f"a{'b' * 1000}|b{'a' * 1000}"
+    monkeypatch.setattr(explorer, "TIME_AT_FIRST", 60.0)
+    assert look(compile_regex(pattern), b"").graph.whole
+    monkeypatch.setattr(explorer, "TIME_AT_FIRST", 0.0)
+    constraint = compile_regex(pattern)
+    assert [look(constraint, b"").known for _ in range(2)] == [explorer.FEWEST_COUNTED + 1] * 2

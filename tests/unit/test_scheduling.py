@@ -228,3 +228,15 @@ def test_bustle_is_what_other_threads_worked_between_two_looks(world: World, mon
         assert bustle.since_last() == 0.0  # nothing has passed
         another.submit(world.work, 1.0).result()
     assert bustle.since_last() == 1.0
+
+
+def test_bustle_permits_what_is_looked_for_in_quiet_and_seldom_beside_others(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduling, "process_time", lambda: world.used)
+    bustle = scheduling.Bustle()
+    permitted = []
+    for others in (0.0, 0.1, 0.1, 0.0, 0.1, 0.3, 0.1):
+        world.work(0.1, others)
+        permitted.append(bustle.permits(0.25, 0.5))
+    assert permitted == [True, True, False, True, False, True, False]
