@@ -93,41 +93,46 @@ class Liveness:
 
     def shows(self, term: Term) -> bool:
         """Whether the term is alive, as far as its own structure and the rules that it calls show."""
+        return self._shows(term, set())
+
+    def _shows(self, term: Term, hidden: set[int]) -> bool:
+        """The same; `hidden`: terms that were looked at before, and show nothing. An ambiguous grammar has few terms
+        that stand in each other in many ways."""
         known = self._alive
         passed = []
         while not known.get(term.id):
             passed.append(term.id)
-            if not isinstance(term, Seq):
-                if not self._shows_part(term):
-                    return False
-                break
-            head = term.head
-            if not known.get(head.id) and not self.shows(head):
+            if term.id in hidden or not (
+                self._shows(term.head, hidden) if isinstance(term, Seq) else self._shows_part(term, hidden)
+            ):
+                hidden.update(passed)
                 return False
+            if not isinstance(term, Seq):
+                break
             term = term.tail
-        for part in passed:
-            known[part] = True
+        for one in passed:
+            known[one] = True
         return True
 
-    def _shows_part(self, term: Term) -> bool:
+    def _shows_part(self, term: Term, hidden: set[int]) -> bool:
         if term.nullable:
             return True
         if isinstance(term, Tag):
-            return self.shows(term.body)
+            return self._shows(term.body, hidden)
         if isinstance(term, Call):
             return self._prints and term.rule.sure
         if isinstance(term, Alt):
-            return any(map(self.shows, term.members))
+            return any(self._shows(member, hidden) for member in term.members)
         if isinstance(term, Literal):
             return self._spelt(term.data)
         if isinstance(term, Bytes):
             return bool(term.members & self.alphabet)
         if isinstance(term, Capture):
             is_sure = self._prints and term.rule.sure
-            return self.shows(term.language) and (is_sure or self.shows(self._after(term)))
+            return self._shows(term.language, hidden) and (is_sure or self._shows(self._after(term), hidden))
         if isinstance(term, And):
             return self._shows_endless(term)
-        return isinstance(term, Repeat) and self.shows(term.body)
+        return isinstance(term, Repeat) and self._shows(term.body, hidden)
 
     def _shows_endless(self, term: And) -> bool:
         """Whether endlessly many texts are repetitions, of which only some words are left out."""

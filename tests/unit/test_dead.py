@@ -75,6 +75,17 @@ def test_repetitions_that_cannot_be_spelled() -> None:
     assert Liveness(arena, b"ab").alive(term)
 
 
+def test_few_terms_that_stand_in_each_other_in_many_ways() -> None:
+    """Sixty levels, each of which holds the one below twice: as a tree more than could ever be looked at."""
+    arena = Arena(Budget())
+    term = arena.literal(b"a")
+    for level in range(60):
+        left, right = arena.literal(b"b%d" % level), arena.literal(b"c%d" % level)
+        term = arena.alt([arena.seq(left, term), arena.seq(right, arena.seq(term, arena.literal(b"x")))])
+    assert not Liveness(arena, b"bcx0123456789").alive(term)
+    assert Liveness(arena, b"abcx0123456789").alive(term)
+
+
 @pytest.mark.parametrize(
     ("low", "high", "is_alive"),
     [(0, 2, True), (2, 2, True), (3, 5, False), (6, None, True), (0, 1, False), (7, 9, True), (7, 8, False)],
