@@ -56,7 +56,7 @@ class Clock:
     @contextmanager
     def running(self, seconds: float | None = None) -> Iterator[None]:
         """Keep what is done within to the seconds given, else to those of the budget unless a limit holds already."""
-        before = self.deadline
+        before, started = self.deadline, self._started
         if before is not None and seconds is None:
             yield
             return
@@ -64,4 +64,4 @@ class Clock:
         try:
             yield
         finally:
-            self.deadline = before
+            self.deadline, self._started = before, started

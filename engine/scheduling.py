@@ -23,7 +23,8 @@ LIGHT = 0.05  # seconds of its thread's time that work may take before it is hea
 QUANTUM = 0.005  # seconds that heavy work goes on between two times that it gives way
 REST = 8.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
-AGE = 0.1  # seconds of work that count as not done for each that it has waited
+AGE = 0.2  # seconds of work that count as not done for each that it has waited
+MOST = 1.0  # seconds of work that count: what has worked longer waits as long for a slice as this does
 POLL = 0.01  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
 
@@ -78,7 +79,7 @@ class Turns:
             if is_new or is_over or worked >= piece.before + SLICE:
                 piece.before, piece.since = worked, now
             piece.worked = worked
-            return min(self._pieces, key=lambda other: other.before - AGE * (now - other.since)) is piece
+            return min(self._pieces, key=lambda other: min(other.before, MOST) - AGE * (now - other.since)) is piece
 
 
 give_way = Turns().give_way

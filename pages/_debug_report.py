@@ -153,7 +153,6 @@ def headline(source: ConstraintSource, found: Examined) -> None:
     what = f"Compiled what a request to {provider} asks for at {report.found_at}," if provider else "Compiled"
     sizes = (
         _counted(report.terms, "term"),
-        f"{_counted(len(found.constraint.automaton), 'state')} visited so far",
         f"{_counted(len(source.text.encode(errors='replace')), 'byte')} of source",
     )
     said_of = [_counted(sum(f.severity == kind for f in found.findings), word) for kind, word in SEVERITIES.items()]
