@@ -19,7 +19,7 @@ QUICK = threading.BoundedSemaphore(8)
 LONG = threading.BoundedSemaphore(2)
 """How many questions of all visitors are worked on at once: those that take a moment, and those that take minutes.
 
-Each may take its memory. Which of them goes on is a matter of turns: what is short passes what is long only inside.
+More would take more memory. Those at work take turns, short ones first; who is not let in waits for long ones, too.
 """
 
 T = TypeVar("T")

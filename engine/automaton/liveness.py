@@ -131,17 +131,17 @@ class Liveness:
             is_sure = self._prints and term.rule.sure
             return self._shows(term.language, hidden) and (is_sure or self._shows(self._after(term), hidden))
         if isinstance(term, And):
-            return self._shows_endless(term)
+            return self._shows_endless(term, hidden)
         return isinstance(term, Repeat) and self._shows(term.body, hidden)
 
-    def _shows_endless(self, term: And) -> bool:
+    def _shows_endless(self, term: And, hidden: set[int]) -> bool:
         """Whether endlessly many texts are repetitions, of which only some words are left out."""
         counted = [member for member in term.members if isinstance(member, Repeat)]
         others = [member for member in term.members if not isinstance(member, Repeat)]
         if len(counted) != 1 or counted[0].high is not None or counted[0].body.nullable:
             return False
         are_words = all(isinstance(other, Not) and isinstance(other.body, (Words, Literal)) for other in others)
-        return are_words and self.shows(counted[0].body)
+        return are_words and self._shows(counted[0].body, hidden)
 
     def _all_alive(self, term: Seq) -> bool:
         """Part by part from the end, so that what remains of the values around is decided once, however deep."""

@@ -119,7 +119,7 @@ def tape(view: View, path: bytes, selected: str) -> dict[str, Any]:
         data = character.encode("utf-8", "surrogateescape")
         offset += len(data)
         after = view.passed[offset]
-        text = character if character.isprintable() and character != " " else visible(data)
+        text = visible(character if character.isprintable() else data)
         cells.append({"text": text, "state": after.state, "depth": after.depth, "offset": offset})
     hidden = max(0, len(cells) - MOST_CELLS)
     start = {"state": view.passed[0].state, "depth": 0}
