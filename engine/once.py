@@ -21,12 +21,13 @@ class _Entry(Generic[V]):
     value: V | None = None
     made: bool = False
     weight: int = 0
-    """When it was used last: it may have grown since."""
+    """When it was last weighed: it may have grown since."""
 
 
 class Once(Generic[K, V]):
     """The `most` values used last, by key. Those before the last weigh at most `heaviest` together: else the
-    heaviest goes, so that it does not push out all others."""
+    heaviest goes, so that it does not push out all others. All are weighed anew whenever a value is made: who holds one
+    may let it grow without asking here again."""
 
     def __init__(self, most: int, weigh: Callable[[V], int] | None = None, heaviest: int = 0) -> None:
         self._most = most
@@ -43,22 +44,26 @@ class Once(Generic[K, V]):
             self._entries.move_to_end(key)
             forgotten = self._forget(next(iter(self._entries))) if len(self._entries) > self._most else None
         del forgotten  # it may take long to free: not while others wait for the lock
+        weighed = {key: entry}
         if not entry.made:
             with entry.making:
                 if not entry.made:
                     entry.value, entry.made = make(), True
+            with self._lock:
+                weighed |= self._entries
         value: V = entry.value  # type: ignore[assignment]
         if self._weigh is not None:
-            self._enter(key, entry, self._weigh(value))
+            self._enter({k: (e, self._weigh(e.value)) for k, e in weighed.items() if e.made})  # type: ignore[arg-type]
         return value
 
-    def _enter(self, key: K, entry: _Entry[V], weight: int) -> None:
-        """Note what an entry weighs now, and forget the heaviest of those before the last while they are too heavy."""
+    def _enter(self, weights: dict[K, tuple[_Entry[V], int]]) -> None:
+        """Note what entries weigh now, and forget the heaviest of those before the last while they are too heavy."""
         forgotten = []
         with self._lock:
-            if self._entries.get(key) is entry:
-                self._held += weight - entry.weight
-                entry.weight = weight
+            for key, (entry, weight) in weights.items():
+                if self._entries.get(key) is entry:
+                    self._held += weight - entry.weight
+                    entry.weight = weight
             last = next(reversed(self._entries), None)
             if last is None or self._held - self._entries[last].weight <= self._heaviest:
                 return

@@ -22,7 +22,10 @@ class Lease:
 
 
 class Lifetime:
-    """Of one arena. `at_end`: called when its terms are taken apart, by those who refer to terms that refer to them."""
+    """Of one arena. `at_end`: called when its terms are taken apart, by those who refer to terms that refer to them.
+
+    As a context, it ends with what is raised in it: what was refused is let go of at once, for it may be much.
+    """
 
     def __init__(self, arena: Arena) -> None:
         self._arena: Arena | None = arena
@@ -37,6 +40,13 @@ class Lifetime:
             self._latest = ref(lease)
             finalize(lease, self.end).atexit = False
         return lease
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if kind is not None:
+            self.end()
 
     def end(self) -> None:
         """Take the arena apart: nobody may use it any more."""

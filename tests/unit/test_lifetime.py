@@ -8,7 +8,17 @@ from typing import Any
 
 import pytest
 
-from engine import Budget, Masker, Vocabulary, compile_choices, compile_gbnf, compile_json_schema, compile_regex
+from engine import (
+    Budget,
+    Masker,
+    Vocabulary,
+    compare,
+    compile_choices,
+    compile_gbnf,
+    compile_json_schema,
+    compile_regex,
+    lint,
+)
 from engine.constraint import Constraint
 from engine.errors import ConstraintError
 from engine.grammar.free_text import after_delimiter
@@ -24,7 +34,7 @@ CONDITIONS = [
 FEW = Budget(terms=20_000)
 
 
-def left_by(work: Callable[[], None]) -> int:
+def left_by(work: Callable[[], object]) -> int:
     """How many objects are there that were not before, without the collector."""
     compile_json_schema({"type": "string", "pattern": "^x$"})  # what all schemas share is made
     gc.collect()
@@ -55,6 +65,30 @@ def test_what_was_refused_is_freed_at_once(schema: Any, budget: Budget) -> None:
             compile_json_schema(schema, budget=budget)
 
     assert left_by(refused) < 100
+
+
+def test_a_grammar_that_was_refused_is_freed_at_once() -> None:
+    rules = [f'x{n} ::= "a" x{n + 1} | "b" x{n + 1} "c" [a-z]{{3,9}}' for n in range(300)]
+    grammar = "\n".join(["root ::= x0", *rules, 'x300 ::= "q"'])
+
+    def refused() -> None:
+        with pytest.raises(ConstraintError):
+            compile_gbnf(grammar, budget=Budget(terms=300))
+
+    refused()  # what all grammars share is made
+    assert left_by(refused) < 100
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda: lint(OVERLAPPING),
+        lambda: compare(compile_json_schema({"type": "integer"}), compile_json_schema({"type": "number"})),
+    ],
+)
+def test_what_was_made_to_answer_a_question_is_freed_at_once(question: Callable[[], object]) -> None:
+    question()  # what all questions share is made
+    assert left_by(question) < 20
 
 
 TREE = {

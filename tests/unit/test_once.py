@@ -67,6 +67,16 @@ def test_the_heaviest_goes_first_but_never_the_last_one() -> None:
     assert [kept.held(key) for key in "bcde"] == ["b", "ccc", None, "e"]
 
 
+def test_what_grew_in_the_hands_of_who_holds_it_is_weighed_when_another_is_made() -> None:
+    kept: Once[str, list[int]] = Once(10, len, 4)
+    grown: list[int] = []
+    kept.get("a", lambda: grown)
+    kept.get("b", lambda: [1])
+    grown += range(100)
+    kept.get("c", lambda: [1, 2])
+    assert [kept.held(key) for key in "abc"] == [None, [1], [1, 2]]
+
+
 def test_what_grew_is_weighed_when_it_is_used_again() -> None:
     kept: Once[str, list[int]] = Once(10, len, 4)
     grown: list[int] = []

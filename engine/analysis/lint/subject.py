@@ -74,6 +74,7 @@ class Subject:
         self.source: SchemaSource = constraint.schema
         self.options = self.source.options
         self.arena = Arena(self.source.budget)
+        self._lease = self.arena.lifetime.lease()
         self.arena.clock.start(min(LONGEST, self.source.budget.seconds))
         self.document = Document(self.source.value, self.options, self.source.at)
         self.values = Values(self.document, self.options, self.arena)

@@ -22,19 +22,20 @@ def compile_rules(grammar: Grammar, started: float) -> Constraint:
     budget = grammar.source.budget
     arena = Arena(budget, clock=grammar.source.clock)
     begin = grammar.defined[grammar.start]
-    try:
-        terms = RuleTerms(arena, grammar)
-        automaton = Automaton(arena, terms.root)
-        arena.moves(terms.root)  # else what is nested too deeply would only fail at the first byte
-        _check_patterns(grammar, terms, automaton)
-        dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, True, arena.check_time)
-    except RecursionError as error:
-        message = "the grammar is nested too deeply: use fewer groups in groups, and fewer rules that begin with rules."
-        raise grammar.source.over_budget(begin, message) from error
-    except BudgetError as error:
-        raise grammar.source.over_budget(begin, str(error)) from error
-    if automaton.start < 0:
-        raise _endless(grammar, dead)
+    with arena.lifetime:
+        try:
+            terms = RuleTerms(arena, grammar)
+            automaton = Automaton(arena, terms.root)
+            arena.moves(terms.root)  # else what is nested too deeply would only fail at the first byte
+            _check_patterns(grammar, terms, automaton)
+            dead = grammar.bodies.keys() - rules_that_hold(grammar.bodies, True, arena.check_time)
+        except RecursionError as error:
+            message = "the grammar is nested too deeply: use fewer groups in groups, fewer rules that begin with rules."
+            raise grammar.source.over_budget(begin, message) from error
+        except BudgetError as error:
+            raise grammar.source.over_budget(begin, str(error)) from error
+        if automaton.start < 0:
+            raise _endless(grammar, dead)
     arena.clock.stop()
     report = Report(
         grammar.kind,

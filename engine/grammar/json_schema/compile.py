@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from contextlib import ExitStack
 from functools import cache
 from typing import Any, Literal
 
@@ -59,8 +58,7 @@ def compile_json_schema(
     value = source.parse(schema, budget) if isinstance(schema, str) else source.from_python(schema, budget)
     arena = arena_for(options, budget)
     arena.clock.start()
-    with ExitStack() as refused:  # then all is let go of at once: it may be much
-        refused.callback(arena.lifetime.end)
+    with arena.lifetime:
         document = Document(value, options, at)
         values = Values(document, options, arena)
         try:
@@ -72,7 +70,6 @@ def compile_json_schema(
                 raise unsatisfiable(values, root)
         except RecursionError as error:
             raise BudgetError(TOO_DEEP) from error
-        refused.pop_all()
     arena.clock.stop()
     report = Report(
         "json_schema",

@@ -61,10 +61,13 @@ def schema_witnesses(a: SchemaSource, b: SchemaSource) -> Witnesses | None:
     document = Document(whole, options)
     arena = Arena(a.budget)
     arena.clock.start()
-    values = Values(document, options, arena)
-    one, other = document.at("/definitions/a"), document.at("/definitions/b")
-    asked: list[Conjunction] = [(one, Denied(other)), (Denied(one), other), (one, other)]
-    return Witnesses(*(values.liveness.shortest(values.of(demands, "")) for demands in asked))
+    try:
+        values = Values(document, options, arena)
+        one, other = document.at("/definitions/a"), document.at("/definitions/b")
+        asked: list[Conjunction] = [(one, Denied(other)), (Denied(one), other), (one, other)]
+        return Witnesses(*(values.liveness.shortest(values.of(demands, "")) for demands in asked))
+    finally:
+        arena.lifetime.end()
 
 
 def _dialect(schema: Any) -> str | None:

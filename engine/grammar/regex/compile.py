@@ -35,10 +35,11 @@ def compile_regex(
         raise BudgetError(f"The regex has {size:,} bytes; {budget.source_bytes:,} are allowed.", pointer="0")
     arena = Arena(budget)
     arena.clock.start()
-    node = PARSERS[dialect](pattern, arena.check_time)
-    root = lower(node, arena, lambda members: utf8(arena, members), search=False, tagged=True)
-    automaton = Automaton(arena, root)
-    if automaton.start < 0:
-        raise ConstraintError("Unsatisfiable: no text matches this regex.", pointer="0", unsatisfiable=True)
+    with arena.lifetime:
+        node = PARSERS[dialect](pattern, arena.check_time)
+        root = lower(node, arena, lambda members: utf8(arena, members), search=False, tagged=True)
+        automaton = Automaton(arena, root)
+        if automaton.start < 0:
+            raise ConstraintError("Unsatisfiable: no text matches this regex.", pointer="0", unsatisfiable=True)
     arena.clock.stop()
     return Constraint("regex", automaton, Report("regex", time.monotonic() - started, len(arena)))

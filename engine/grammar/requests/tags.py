@@ -43,13 +43,14 @@ def compile_tags(tag: Part, options: Options, budget: Budget) -> Constraint:
     started = time.monotonic()
     arena = Arena(budget)
     arena.clock.start()
-    try:
-        terms = _Terms(tag, arena, options, budget)
-        automaton = Automaton(arena, terms.whole())
-    except RecursionError as error:
-        raise BudgetError("The structural tag is nested too deeply.", pointer=tag.pointer) from error
-    if automaton.start < 0:
-        raise ConstraintError("Unsatisfiable: no text has these tags.", pointer=tag.pointer, unsatisfiable=True)
+    with arena.lifetime:
+        try:
+            terms = _Terms(tag, arena, options, budget)
+            automaton = Automaton(arena, terms.whole())
+        except RecursionError as error:
+            raise BudgetError("The structural tag is nested too deeply.", pointer=tag.pointer) from error
+        if automaton.start < 0:
+            raise ConstraintError("Unsatisfiable: no text has these tags.", pointer=tag.pointer, unsatisfiable=True)
     arena.clock.stop()
     unenforced = tuple(terms.document.unenforced) if terms.document else ()
     report = Report("structural_tag", time.monotonic() - started, len(arena), not_enforced=unenforced)
