@@ -15,16 +15,18 @@ from engine.decoding.shared import Follower, SharedRun
 from engine.decoding.spec import branched
 from engine.masking import Masker
 from engine.once import Once
+from pages._constraints import HEAVIEST
 from pages._worker import EXPECTED, Worker
 
 if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 KEPT_RUNS = 20
+"""Runs in a visitor's list, fewer where their constraints and masks take more than `HEAVIEST`."""
 
-_RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64)
-"""The runs that visitors share, by model and spec: a run takes about 10 KB a step, keys and values apart. A run that a
-visitor has open lives on when it goes from here."""
+_RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64, lambda run: run.masker.held_bytes, HEAVIEST)
+"""The runs that visitors share, by model and spec: a run takes about 10 KB a step, its masks and keys and values apart.
+A run that a visitor has open lives on when it goes from here."""
 
 Masks = Callable[[RunSpec], Masker | None]
 
@@ -257,8 +259,20 @@ class Visit:
     ) -> Run:
         self.made += 1
         run = Run(self.made, title, trace, recorded, follower, parent)
-        self.runs = [*self.runs, run][-KEPT_RUNS:]
+        self.runs = _latest([*self.runs, run])
         return run
+
+
+def _latest(runs: list[Run]) -> list[Run]:
+    """As many of the latest runs as are kept, at least the last."""
+    held: dict[Masker, int] = {}
+    for number, run in enumerate(reversed(runs[-KEPT_RUNS:])):
+        if run.follower is not None:
+            masker = run.follower.shared.masker
+            held[masker] = masker.held_bytes
+        if number and sum(held.values()) > HEAVIEST:
+            return runs[-number:]
+    return runs[-KEPT_RUNS:]
 
 
 def followed(model: Model, spec: RunSpec, masker: Masker | None) -> Follower:

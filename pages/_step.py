@@ -32,7 +32,7 @@ from engine.masking import Masker
 from engine.masking.terminals import Aligned
 from engine.once import Once
 from pages._asked import Question, asked
-from pages._constraints import compiled, masked, said
+from pages._constraints import HEAVIEST, compiled, masked, said
 from pages._lookup import look_up
 from pages._seen import Seen, notes
 from pages._session import Masks, Visit, resumed, speaks
@@ -70,7 +70,7 @@ _looked: Once[tuple[bool, tuple[About, int]], Looked] = Once(500)
 
 _cut: Once[tuple[str, str], Retokenised | None] = Once(64)
 _bridges: Once[str, frozenset[int]] = Once(64)
-_aligned: Once[Masker, Aligned] = Once(32)
+_aligned: Once[Masker, Aligned] = Once(32, lambda aligned: aligned.masker.held_bytes, HEAVIEST)
 
 
 def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, masks: MasksOf) -> tuple[Origin, ...]:

@@ -12,6 +12,7 @@ from threading import Lock
 from engine.decoding.decoder import Decoder, never
 from engine.decoding.records import FinishReason, Step, Trace
 from engine.decoding.sampler import Distributions
+from engine.masking import Masker
 
 LOOK = 0.2  # seconds after which one who waits for another's pass asks whether to stop
 
@@ -23,6 +24,11 @@ class SharedRun:
         self._decoder = decoder
         self._ends = [len(decoder.steps)]  # how many steps there are after each pass: a jump makes several
         self._lock = Lock()
+
+    @property
+    def masker(self) -> Masker:
+        """The masks of the run, which runs of the same constraint have in common."""
+        return self._decoder.masker
 
     def follow(self) -> Follower:
         """A place behind the steps that the run began with."""
