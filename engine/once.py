@@ -29,7 +29,7 @@ class Once(Generic[K, V]):
     heaviest goes, so that it does not push out all others. All are weighed anew whenever a value is made: who holds one
     may let it grow without asking here again."""
 
-    def __init__(self, most: int, weigh: Callable[[V], int] | None = None, heaviest: int = 0) -> None:
+    def __init__(self, most: int, weigh: Callable[[K, V], int] | None = None, heaviest: int = 0) -> None:
         self._most = most
         self._weigh = weigh
         self._heaviest = heaviest
@@ -53,7 +53,8 @@ class Once(Generic[K, V]):
                 weighed |= self._entries
         value: V = entry.value  # type: ignore[assignment]
         if self._weigh is not None:
-            self._enter({k: (e, self._weigh(e.value)) for k, e in weighed.items() if e.made})  # type: ignore[arg-type]
+            weights = {k: (e, self._weigh(k, e.value)) for k, e in weighed.items() if e.made}  # type: ignore[arg-type]
+            self._enter(weights)
         return value
 
     def _enter(self, weights: dict[K, tuple[_Entry[V], int]]) -> None:

@@ -4,7 +4,7 @@ Python runs one thread at a time, and a server has one process for all its visit
 clock anyway; once it has taken longer than `LIGHT` it comes here at every few of these looks, and
  - waits while other work of its kind has the turn: one goes on at a time, in slices, first what has worked least so
    far: nobody knows how long it will take, but what is short is over soon. Waiting counts by `AGE`, for newcomers may
-   never end;
+   never end. Of what is long, the first goes on to its end: in turns, all would end late and hold their memory;
  - rests in proportion to what it worked, as far as others worked meanwhile, so that they get the larger part. Nobody
    says who they are: what the process used and this thread did not is theirs. Where there are none it never rests.
 
@@ -24,7 +24,7 @@ QUANTUM = 0.005  # seconds that heavy work goes on between two times that it giv
 REST = 8.0  # seconds of rest for each that it worked while others did
 SLICE = 0.05  # seconds of work until it is another's turn
 AGE = 0.2  # seconds of work that count as not done for each that it has waited
-MOST = 1.0  # seconds of work that count: what has worked longer waits as long for a slice as this does
+MOST = 1.0  # seconds of work after which it is long, and waits no longer for a slice however much it has worked
 POLL = 0.01  # seconds between two looks of one that waits for its turn
 LEASE = 0.1  # seconds unheard of after which a piece of work is over, or at something that never gives way
 
@@ -79,7 +79,9 @@ class Turns:
             if is_new or is_over or worked >= piece.before + SLICE:
                 piece.before, piece.since = worked, now
             piece.worked = worked
-            return min(self._pieces, key=lambda other: min(other.before, MOST) - AGE * (now - other.since)) is piece
+            later = [other for other in self._pieces if other.before >= MOST][1:]
+            able = [other for other in self._pieces if other not in later]
+            return min(able, key=lambda other: min(other.before, MOST) - AGE * (now - other.since)) is piece
 
 
 give_way = Turns().give_way

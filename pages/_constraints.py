@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sys import getsizeof
+
 from engine.budget import Budget
 from engine.constraint import Constraint
 from engine.decoding.records import ConstraintSource
@@ -19,18 +21,32 @@ real schemas the slowest that compiles takes half a second and 7,000 terms."""
 HEAVIEST = 64 * 2**20
 """Bytes of all constraints that are kept, and of all masks."""
 
+PLACES = 16 * 2**20
+"""Bytes of the places of parts that are kept."""
 
-def weight(found: Constraint | Masker | ConstraintError) -> int:
-    """The memory of what was compiled, in bytes."""
-    if isinstance(found, ConstraintError):
-        return 0
-    return found.held_bytes if isinstance(found, Masker) else found.automaton.held_bytes
+PLACE_BYTES = 300
+"""What the place of a part takes, roughly."""
 
 
-_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(1000, weight, HEAVIEST)
-_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(1000, weight, HEAVIEST)
-_places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(64)
-_located: Once[ConstraintSource, Located] = Once(64)
+def weight(text: str, found: Constraint | Masker | ConstraintError | None) -> int:
+    """The memory of what was compiled, and of its text, in bytes."""
+    if found is None or isinstance(found, ConstraintError):
+        return getsizeof(text)
+    return getsizeof(text) + (found.held_bytes if isinstance(found, Masker) else found.automaton.held_bytes)
+
+
+_compiled: Once[ConstraintSource, Constraint | ConstraintError] = Once(
+    1000, lambda source, found: weight(source.text, found), HEAVIEST
+)
+_masked: Once[tuple[ConstraintSource, str], Masker | ConstraintError] = Once(
+    1000, lambda asked, found: weight(asked[0].text, found), HEAVIEST
+)
+_places: Once[ConstraintSource, dict[str, tuple[int, int]]] = Once(
+    64, lambda source, found: getsizeof(source.text) + PLACE_BYTES * len(found), PLACES
+)
+_located: Once[ConstraintSource, Located] = Once(
+    64, lambda source, found: getsizeof(source.text) + PLACE_BYTES * len(found.parts), PLACES
+)
 
 
 def compiled(source: ConstraintSource) -> Constraint | ConstraintError:

@@ -30,7 +30,8 @@ PART_BUDGET = Budget(seconds=1.0)
 PARTS_SECONDS = 3.0  # for all parts together
 SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 
-Key = tuple[object, ...]
+Key = tuple[str, str, object, object, object]
+"""What the report of a source depends on: its kind, its text, its options."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def key_of(source: ConstraintSource) -> Key:
 
 
 _kept: Once[tuple[Key, str, tuple[str, ...]], Examined] = Once(
-    64, lambda found: 0 if found.constraint is None else weight(found.constraint), HEAVIEST
+    64, lambda asked, found: weight(asked[0][1], found.constraint), HEAVIEST
 )
 
 

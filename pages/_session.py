@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # torch comes with it
 KEPT_RUNS = 20
 """Runs in a visitor's list, fewer where their constraints and masks take more than `HEAVIEST`."""
 
-_RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64, lambda run: run.masker.held_bytes, HEAVIEST)
+_RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64, lambda _, run: run.masker.held_bytes, HEAVIEST)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, its masks and keys and values apart.
 A run that a visitor has open lives on when it goes from here."""
 

@@ -70,7 +70,7 @@ _looked: Once[tuple[bool, tuple[About, int]], Looked] = Once(500)
 
 _cut: Once[tuple[str, str], Retokenised | None] = Once(64)
 _bridges: Once[str, frozenset[int]] = Once(64)
-_aligned: Once[Masker, Aligned] = Once(32, lambda aligned: aligned.masker.held_bytes, HEAVIEST)
+_aligned: Once[Masker, Aligned] = Once(32, lambda masker, _: masker.held_bytes, HEAVIEST)
 
 
 def inside_step(visit: Visit, trace: Trace, step: Step, model: Model | None, masks: MasksOf) -> tuple[Origin, ...]:

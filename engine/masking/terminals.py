@@ -55,7 +55,7 @@ class Aligned:
     """
 
     def __init__(self, masker: Masker) -> None:
-        self.masker = masker
+        self._masker = masker
         self._vocabulary = masker.vocabulary
         self._automaton = masker.automaton
         self._terminals = Terminals(masker.automaton)
@@ -89,7 +89,7 @@ class Aligned:
 
     def _within_leaves(self, leaves: Leaves) -> Bools:
         state = self._terminals.union(leaves, self._vocabulary.one_byte)
-        return np.zeros_like(self._ends) if state == DEAD else self.masker.mask(state).to_bool()
+        return np.zeros_like(self._ends) if state == DEAD else self._masker.mask(state).to_bool()
 
     def _position(self, start: int, owed: int, tokens: tuple[int, ...]) -> _Position:
         """The position after some tokens: read on from the longest beginning that is remembered."""

@@ -57,7 +57,7 @@ def test_what_fails_is_not_kept() -> None:
 
 
 def test_the_heaviest_goes_first_but_never_the_last_one() -> None:
-    kept: Once[str, str] = Once(10, len, 4)
+    kept: Once[str, str] = Once(10, lambda _, value: len(value), 4)
     for value in ("aaaa", "b", "ccc"):
         kept.get(value[0], lambda value=value: value)
     assert [kept.held(key) for key in "abc"] == [None, "b", "ccc"]
@@ -68,7 +68,7 @@ def test_the_heaviest_goes_first_but_never_the_last_one() -> None:
 
 
 def test_what_grew_in_the_hands_of_who_holds_it_is_weighed_when_another_is_made() -> None:
-    kept: Once[str, list[int]] = Once(10, len, 4)
+    kept: Once[str, list[int]] = Once(10, lambda _, value: len(value), 4)
     grown: list[int] = []
     kept.get("a", lambda: grown)
     kept.get("b", lambda: [1])
@@ -78,7 +78,7 @@ def test_what_grew_in_the_hands_of_who_holds_it_is_weighed_when_another_is_made(
 
 
 def test_what_grew_is_weighed_when_it_is_used_again() -> None:
-    kept: Once[str, list[int]] = Once(10, len, 4)
+    kept: Once[str, list[int]] = Once(10, lambda _, value: len(value), 4)
     grown: list[int] = []
     kept.get("a", lambda: grown)
     kept.get("b", lambda: [1])

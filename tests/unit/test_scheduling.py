@@ -134,6 +134,17 @@ def test_who_has_worked_least_goes_first(heavy: list[Heavy]) -> None:
     assert quanta >= 2 * TOGETHER
 
 
+def test_of_what_is_long_the_first_goes_on_to_its_end(world: World, heavy: list[Heavy]) -> None:
+    first, second, newcomer = heavy
+    first.worked, second.worked = MOST, 2 * MOST
+    went_on = [(first.goes_on(), second.goes_on()) for _ in range(4 * TOGETHER)]
+    assert went_on == [(True, False)] * (4 * TOGETHER)
+    assert newcomer.goes_on()
+    assert not first.goes_on()
+    world.now += 1.5 * LEASE  # both others are over, or at something that never gives way
+    assert second.goes_on()
+
+
 def test_what_was_new_once_counts_as_it_has_worked(world: World, heavy: list[Heavy]) -> None:
     long, short, _ = heavy
     long.worked, short.worked = 2.0, 0.2
