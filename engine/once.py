@@ -44,24 +44,23 @@ class Once(Generic[K, V]):
             self._entries.move_to_end(key)
             forgotten = self._forget(next(iter(self._entries))) if len(self._entries) > self._most else None
         del forgotten  # it may take long to free: not while others wait for the lock
-        weighed = {key: entry}
-        if not entry.made:
+        is_new = not entry.made
+        if is_new:
             with entry.making:
                 if not entry.made:
                     entry.value, entry.made = make(), True
-            with self._lock:
-                weighed |= self._entries
         value: V = entry.value  # type: ignore[assignment]
         if self._weigh is not None:
-            weights = {k: (e, self._weigh(k, e.value)) for k, e in weighed.items() if e.made}  # type: ignore[arg-type]
-            self._enter(weights)
+            with self._lock:
+                weighed = list(self._entries.items()) if is_new else [(key, entry)]
+            self._enter([(k, e, self._weigh(k, e.value)) for k, e in weighed if e.made])  # type: ignore[arg-type]
         return value
 
-    def _enter(self, weights: dict[K, tuple[_Entry[V], int]]) -> None:
+    def _enter(self, weights: list[tuple[K, _Entry[V], int]]) -> None:
         """Note what entries weigh now, and forget the heaviest of those before the last while they are too heavy."""
         forgotten = []
         with self._lock:
-            for key, (entry, weight) in weights.items():
+            for key, entry, weight in weights:
                 if self._entries.get(key) is entry:
                     self._held += weight - entry.weight
                     entry.weight = weight
