@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, filterfalse
 from typing import Literal
 
 from engine.errors import BudgetError, Origin
@@ -55,7 +55,7 @@ Annotate = Literal["none", "some", "exact"]
 
 def conjunction(*demands: Demand) -> Conjunction:
     """The demands, each once; what asks nothing is left out."""
-    return tuple(demand for demand in dict.fromkeys(demands) if not _asks_nothing(demand))
+    return tuple(filterfalse(_asks_nothing, dict.fromkeys(demands)))
 
 
 def _asks_nothing(demand: Demand) -> bool:

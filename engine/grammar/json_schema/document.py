@@ -62,6 +62,7 @@ class Document:
         self.draft = self._draft(root)
         self.unenforced: list[Unenforced] = []
         self._known = keywords.KNOWN[self.draft]
+        self._is_old = self.draft in OLD_DRAFTS
         self._made: dict[str, Subschema] = {}
         self._raw: dict[str, Any] = {}
         self._targets: dict[tuple[str, str], Subschema] = {}
@@ -104,7 +105,7 @@ class Document:
 
     def ignores_siblings(self, schema: Subschema) -> bool:
         """Whether the subschema is a `$ref` beside which nothing counts."""
-        return self.draft in OLD_DRAFTS and schema.has("$ref")
+        return self._is_old and schema.has("$ref")
 
     def enforces_format(self, name: str) -> bool:
         """Whether a format is enforced; names that nobody registered are annotations."""
@@ -208,7 +209,10 @@ class Document:
                 raise ConstraintError(f"{keyword!r} at {place}: {reason}.", pointer=place, keyword=keyword)
             elif keyword in self._known:
                 keywords.check(schema.pointer, keyword, raw[keyword], self.draft)
-                children += self._below(schema, keyword, raw[keyword])
+                if keyword in keywords.REFERENCES:
+                    children.append(self.target(schema, keyword))
+                elif keyword in keywords.WITH_SUBSCHEMAS:
+                    children += self._below(schema, keyword, raw[keyword])
                 if keyword == "format" and not self.enforces_format(raw[keyword]):
                     why = "formats are annotations here" if raw[keyword] in FORMATS else "nobody registered this format"
                     self.unenforced.append(Unenforced(schema.pointer, keyword, why))
@@ -223,10 +227,6 @@ class Document:
             schema.value.pop(keyword, None)
 
     def _below(self, schema: Subschema, keyword: str, value: Any) -> list[Subschema]:
-        if keyword in ("$ref", "$dynamicRef"):
-            return [self.target(schema, keyword)]
-        if keyword not in keywords.WITH_SUBSCHEMAS:
-            return []
         if isinstance(value, list):
             return [self.child(schema, keyword, index) for index in range(len(value))]
         if keyword in keywords.NAMED:

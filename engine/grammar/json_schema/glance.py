@@ -57,6 +57,8 @@ class Glance:
         """Whether some value surely satisfies a schema; False if that is not seen."""
         if self._is_far:
             return False
+        if schema.has("type") and len(schema.value) == 1:  # type: ignore[arg-type]
+            return True
         known = self._known
         looks: list[tuple[Subschema, Look]] = []
         asked, answer = schema, known.get(schema)

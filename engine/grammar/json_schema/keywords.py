@@ -113,6 +113,9 @@ CHECKS: dict[str, Check] = {
 }
 """Keywords that are enforced, with the test that their value must pass and that test in words."""
 
+REFERENCES = frozenset(("$ref", "$dynamicRef"))
+"""Keywords that refer to a subschema."""
+
 NAMED = frozenset(("properties", "patternProperties", "dependentSchemas", "dependencies"))
 """Keywords that hold subschemas by name."""
 

@@ -6,7 +6,7 @@ members written or passed, the undeclared names written, how many there are, and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -100,6 +100,10 @@ class MembersRule:
         self.plan = plan
         self.liveness = liveness
         self._named = frozenset(spelled(member.name) for member in plan.members)
+        # Sets of members: those that come in declared order, and those that are required.
+        self._declared = sum(1 << index for index, member in enumerate(plan.members) if not member.late)
+        self._required = sum(1 << index for index, member in enumerate(plan.members) if member.required)
+        self._is_counted = plan.low > 0 or plan.high is not None
         self._names: dict[tuple[int, frozenset[bytes | Hole]], Term] = {}
         self._members: dict[int, tuple[Term, ...]] = {}
         self._keys = keys
@@ -179,20 +183,6 @@ class MembersRule:
         required = [member for member in plan.members if member.required]
         values = [member.values[frozenset()] for member in required] + [extra.value for extra in plan.extras]
         return is_ascii(m.name for m in required) and all(isinstance(v, Call) and v.rule.sure for v in values)
-
-    @cached_property
-    def _declared(self) -> int:
-        """The set of the members that come in declared order."""
-        return sum(1 << index for index, member in enumerate(self.plan.members) if not member.late)
-
-    @cached_property
-    def _is_counted(self) -> bool:
-        return self.plan.low > 0 or self.plan.high is not None
-
-    @cached_property
-    def _required(self) -> int:
-        """The set of the required members."""
-        return sum(1 << index for index, member in enumerate(self.plan.members) if member.required)
 
     def _left(self, args: Progress) -> list[int]:
         return members_of(~args.done & (1 << len(self.plan.members)) - 1)
@@ -391,8 +381,6 @@ def _written(arena: Arena, args: Progress, name: bytes, value: Term, rest: Term)
     return arena.seq(arena.literal(key), arena.seq(value, rest))
 
 
-def subsets(items: Iterable[int]) -> Iterator[frozenset[int]]:
+def subsets(items: Sequence[int]) -> list[frozenset[int]]:
     """All subsets, the empty one first."""
-    listed = list(items)
-    for size in range(len(listed) + 1):
-        yield from map(frozenset, combinations(listed, size))
+    return [frozenset(chosen) for size in range(len(items) + 1) for chosen in combinations(items, size)]

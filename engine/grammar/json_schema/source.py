@@ -101,7 +101,7 @@ def _too_deep(budget: Budget, pointer: str = "") -> BudgetError:
 
 def escape(name: str) -> str:
     """One reference token of a JSON Pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
+    return name.replace("~", "~0").replace("/", "~1") if "~" in name or "/" in name else name
 
 
 def unescape(token: str) -> str:

@@ -258,6 +258,8 @@ class Values:
 
     def string_body(self, asked: Conjunction) -> Term:
         """The characters of all strings that satisfy a conjunction; used for names."""
+        if not asked:
+            return self.arena.star(self.text.character)
         if asked not in self._strings:
             terms = []
             for branch in self.branches.of(asked):
