@@ -10,7 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from engine.automaton import counters, derivative, forms
-from engine.automaton.counters import counted, have_no_gaps
+from engine.automaton.counters import bounds, have_no_gaps
 from engine.automaton.lifetime import Lifetime
 from engine.automaton.terms import (
     ALL_BYTES,
@@ -194,10 +194,10 @@ class Arena:
             return tail
         following = tail.head if isinstance(tail, Seq) else tail
         if kind is Repeat or type(following) is Repeat:
-            body, low, high = counted(head)
-            again, low_again, high_again = counted(following)
-            if body is again:
+            body = head.body if isinstance(head, Repeat) else head
+            if body is (following.body if isinstance(following, Repeat) else following):
                 # x* x* is x*, x x* is x+: keeps what remains of an ambiguous recursion from growing.
+                (low, high), (low_again, high_again) = bounds(head), bounds(following)
                 most = None if high is None or high_again is None else high + high_again
                 rest = tail.tail if isinstance(tail, Seq) else self.epsilon
                 return self.seq(self.repeat(body, low + low_again, most), rest)

@@ -38,9 +38,9 @@ def merged(arena: Arena, members: dict[int, Term]) -> dict[int, Term]:
     return kept
 
 
-def counted(term: Term) -> tuple[Term, int, int | None]:
-    """A term as something repeated, with the bounds of the repetition."""
-    return (term.body, term.low, term.high) if isinstance(term, Repeat) else (term, 1, 1)
+def bounds(term: Term) -> tuple[int, int | None]:
+    """How often what a term repeats may stand there; once if it is no repetition."""
+    return (term.low, term.high) if isinstance(term, Repeat) else (1, 1)
 
 
 def have_no_gaps(body: Repeat, low: int) -> bool:

@@ -17,7 +17,6 @@ from engine.automaton.fixpoint import LeastFixpoint
 from engine.automaton.planned import LONGEST_TEXT, Draft, Endless, Text, joined, length, preference, times
 from engine.automaton.reading import after
 from engine.automaton.terms import (
-    ALL_BYTES,
     FORGOTTEN,
     PRINTABLE,
     Alt,
@@ -55,9 +54,13 @@ def pleasant(alphabet: frozenset[int]) -> tuple[int, ...]:
 
 
 @lru_cache(maxsize=64)
-def _ranked(alphabet: tuple[int, ...]) -> tuple[dict[int, int], int]:
-    """The rank of each byte, and the bytes as a set."""
-    return {byte: rank for rank, byte in enumerate(alphabet)}, byte_set(alphabet)
+def _ranked(alphabet: tuple[int, ...]) -> tuple[dict[int, int], int, bytes]:
+    """The rank of each byte, and the bytes as a set and one by one."""
+    return {byte: rank for rank, byte in enumerate(alphabet)}, byte_set(alphabet), bytes(alphabet)
+
+
+_EVERY = _ranked(PLEASANT)
+"""For every byte: most automata ask for no other alphabet, and hashing it takes a while."""
 
 
 class Liveness:
@@ -65,7 +68,7 @@ class Liveness:
 
     def __init__(self, arena: Arena, alphabet: Iterable[int] = PLEASANT) -> None:
         self.arena = arena
-        self._rank, self.alphabet = _ranked(tuple(alphabet))
+        self._rank, self.alphabet, self._bytes = _EVERY if alphabet is PLEASANT else _ranked(tuple(alphabet))
         self._prints = not PRINTABLE & ~self.alphabet
         self._shortest: dict[int, Text] = {}
         self._alive: dict[int, bool] = {}
@@ -274,7 +277,7 @@ class Liveness:
         return self.arena.capture(term.rule, term.args, self.arena.epsilon, FORGOTTEN, term.form)
 
     def _spelt(self, data: bytes) -> bool:
-        return self.alphabet == ALL_BYTES or not byte_set(data) & ~self.alphabet
+        return not data.strip(self._bytes)
 
     def _explore(self, term: Term) -> bool:
         """Whether a regular term with intersections is completable; marks all states on the way found.

@@ -8,9 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FEW = 4
-"""Rows that are sooner written one by one than made an array first."""
-
 
 class Growing:
     """`array[:count]` are the rows; `array` is replaced when there is no room for more."""
@@ -27,11 +24,8 @@ class Growing:
             self.array = np.concatenate([self.array, np.empty_like(self.array)])
         if isinstance(rows, bytes):
             memoryview(self.array)[start : self.count] = rows  # type: ignore[arg-type]
-        elif len(rows) > FEW:
-            self.array[start : self.count] = rows
         else:
-            for place, row in enumerate(rows, start):
-                self.array[place] = row
+            self.array[start : self.count] = rows
         return start, self.count
 
     def append(self, row: Any) -> int:

@@ -21,7 +21,7 @@ from engine.masking.openings import Mixed
 from engine.masking.walk import ACCEPTING, ASKED, SPELLED, WANTED, WHOLE
 
 FEW = 16
-"""Rows that there is room for at first."""
+"""Rows that there is room for once there is one: many constraints get by with those of JSON."""
 
 FEW_ASKED = 16
 """Bytes up to which a row is filled for them alone, the first time: to know all of it costs less than to come often."""
@@ -53,9 +53,9 @@ class Lexemes:
         self._numbers: dict[int, int] = {}
         self._terms: list[Term] = []
         self._shapes: dict[int, Any] = {}
-        self.rows: NDArray[np.int32] = np.full((FEW, 256), UNKNOWN, dtype=np.int32)
-        self.kinds: NDArray[np.uint8] = np.zeros(FEW, dtype=np.uint8)
-        self.splits: NDArray[np.int32] = np.full(FEW, WHOLE, dtype=np.int32)
+        self.rows: NDArray[np.int32] = np.empty((0, 256), dtype=np.int32)
+        self.kinds: NDArray[np.uint8] = np.empty(0, dtype=np.uint8)
+        self.splits: NDArray[np.int32] = np.empty(0, dtype=np.int32)
 
     def __len__(self) -> int:
         return self._shared + len(self._terms)
@@ -132,9 +132,10 @@ class Lexemes:
         if place >= self._arena.budget.states:
             raise BudgetError(f"The lexemes of the constraint have more than {place:,} states. Make them smaller.")
         if place == len(self.rows):
-            self.rows = np.concatenate([self.rows, np.full_like(self.rows, UNKNOWN)])
-            self.kinds = np.concatenate([self.kinds, np.zeros_like(self.kinds)])
-            self.splits = np.concatenate([self.splits, np.full_like(self.splits, WHOLE)])
+            more = max(FEW, place)
+            self.rows = np.concatenate([self.rows, np.full((more, 256), UNKNOWN, dtype=np.int32)])
+            self.kinds = np.concatenate([self.kinds, np.zeros(more, dtype=np.uint8)])
+            self.splits = np.concatenate([self.splits, np.full(more, WHOLE, dtype=np.int32)])
         self._terms.append(term)
         self.kinds[place] = ACCEPTING * term.nullable | SPELLED * is_spelled
         return self._shared + place

@@ -257,7 +257,7 @@ class Union:
                 continue
             openings = self._openings.of(self._terms[number])
             rows = [row for opening in openings if (row := self._row(opening)) != DEAD]
-            self._parts.array[number, :2] = self._choices.extend(rows)
+            self._parts.array[number, 0], self._parts.array[number, 1] = self._choices.extend(rows)
             self._unopened.discard(number)
             opened.append((number, rows))
             for row in rows:
@@ -331,5 +331,9 @@ class Union:
 
 def _needed(parts: tuple[Term, ...], numbers: list[int]) -> list[int]:
     """The numbers of the parts before which nothing need be read."""
-    end = next((place for place, part in enumerate(parts) if not part.nullable), len(parts))
-    return numbers[: end + 1]
+    needed = []
+    for part, number in zip(parts, numbers, strict=True):
+        needed.append(number)
+        if not part.nullable:
+            break
+    return needed
