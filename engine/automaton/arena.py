@@ -47,6 +47,7 @@ Data = bytes  # within the class, `bytes` is a constructor
 Kind = TypeVar("Kind", bound=Term)
 
 _ATOMS = frozenset((Empty, Epsilon, Uncertain))
+_UNTAGGED = _ATOMS | {Tag, Call, Capture}
 
 
 class Arena:
@@ -231,7 +232,7 @@ class Arena:
             return self.repeat(next(iter(members.values())), 0, 1)
         if not members:
             return self.empty
-        ordered = tuple(members[key] for key in sorted(members))
+        ordered = tuple(map(members.__getitem__, sorted(members)))
         key = (Alt, ordered)
         if known := self._table.get(key) or self._base.get(key):
             return known
@@ -280,7 +281,7 @@ class Arena:
             return self.epsilon if all(member.nullable for member in members.values()) else self.empty
         if len(members) == 1:
             return next(iter(members.values()))
-        ordered = tuple(members[key] for key in sorted(members))
+        ordered = tuple(map(members.__getitem__, sorted(members)))
         key = (And, ordered)
         if known := self._table.get(key) or self._base.get(key):
             return known
@@ -301,7 +302,7 @@ class Arena:
 
     def tag(self, origin: Origin, body: Term, label: str = "") -> Term:
         """`body`, owned by `origin` wherever no inner part has an owner."""
-        if isinstance(body, (Empty, Epsilon, Uncertain, Tag, Call, Capture)):
+        if type(body) in _UNTAGGED:
             return body
         if isinstance(body, Seq):
             return self.concat([self.tag(origin, part, label) for part in spine(body)])

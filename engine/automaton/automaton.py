@@ -281,6 +281,8 @@ class _AtWork:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if self._is_first:
             self._automaton.arena.clock.stop()
+        if error is None:
+            return
         if isinstance(error, RecursionError):
             raise BudgetError("The text is nested too deeply.") from error
         if isinstance(error, BudgetError) and not error.pointer and not error.keyword:

@@ -89,6 +89,9 @@ def openings(arena: Arena, term: Alt, among: int) -> list[Term]:
 
 def first_bytes(arena: Arena, term: Term) -> int:
     """The bytes that a text of the term may begin with, perhaps more. Makes no term that a derivative would not."""
+    known = arena.first_bytes.get(term.id)
+    if known is not None:
+        return known
     passed = []  # of a sequence, which may have thousands of optional parts
     while isinstance(term, Seq) and term.head.nullable and term.id not in arena.first_bytes:
         passed.append((term.id, first_bytes(arena, term.head)))

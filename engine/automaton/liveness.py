@@ -81,7 +81,7 @@ class Liveness:
         """Whether some text of the alphabet completes the term. Raises `BudgetError` if that takes too many states."""
         known = self._alive.get(term.id)
         if known is None and self.shows(term):
-            known = self._alive[term.id] = True
+            known = True
         if known is None and isinstance(term, Seq):
             known = self._all_alive(term)
         if known is None and isinstance(term, (And, Not)):  # regular: no call is below it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass
 from weakref import WeakValueDictionary
 
@@ -33,7 +33,7 @@ class Memory:
         self._limit = limit
         self.used = 0
         self._walked: OrderedDict[int | tuple[int], Walked] = OrderedDict()
-        self._users: Counter[TokenMask] = Counter()
+        self._users: dict[TokenMask, int] = {}
         self._shared: WeakValueDictionary[int, TokenMask] = WeakValueDictionary()
 
     def get(self, key: int | tuple[int]) -> Walked | None:
@@ -43,8 +43,9 @@ class Memory:
 
     def put(self, key: int | tuple[int], walked: Walked) -> Walked:
         self._walked[key] = walked
-        self.used += ENTRY + (0 if self._users[walked.mask] else walked.mask.bits.nbytes)
-        self._users[walked.mask] += 1
+        users = self._users.get(walked.mask, 0)
+        self.used += ENTRY + (0 if users else walked.mask.bits.nbytes)
+        self._users[walked.mask] = users + 1
         while self.used > self._limit and len(self._walked) > 1:
             self._forget(self._walked.popitem(last=False)[1].mask)
         return walked

@@ -197,7 +197,7 @@ class Document:
         raw = self._raw[schema.pointer]
         if isinstance(raw, bool):
             return []
-        names = ["$ref"] if self.ignores_siblings(schema) else list(raw)
+        names = ("$ref",) if self.ignores_siblings(schema) else raw
         children: list[Subschema] = []
         for keyword in names:
             refusable = keyword in keywords.REFUSABLE

@@ -56,8 +56,10 @@ def constants_of(branch: Branch) -> list[Scalar] | None:
         if clause.positive:
             admitted = set(clause.values)
             listed = [value for value in (clause.values if listed is None else listed) if value in admitted]
+    if listed is None:
+        return None
     excluded = set(excluded_of(branch))
-    return None if listed is None else [value for value in listed if value not in excluded]
+    return [value for value in listed if value not in excluded]
 
 
 def excluded_of(branch: Branch) -> list[Scalar]:

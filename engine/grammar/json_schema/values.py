@@ -137,9 +137,10 @@ class Values:
     def rule(self, asked: Conjunction, place: str) -> ValueRule:
         """The rule of a conjunction at a place; one for each pair."""
         key = (asked, place)
-        if key not in self._rules:
-            self._rules[key] = ValueRule(self, asked, place)
-        return self._rules[key]
+        known = self._rules.get(key)
+        if known is None:
+            known = self._rules[key] = ValueRule(self, asked, place)
+        return known
 
     def of(self, asked: Conjunction, place: str) -> Term:
         """The term of a value that satisfies a conjunction."""
