@@ -102,6 +102,8 @@ def _unsatisfiable(document: Document, values: Values, automaton: Automaton) -> 
 
 def _meet_alternatives(document: Document, values: Values) -> None:
     """Every schema whose alternatives multiply, so that one that has too many is refused when compiling."""
+    if MULTIPLYING.isdisjoint(document.said):
+        return
     for schema in document.reachable:
         if not isinstance(schema.value, bool) and not MULTIPLYING.isdisjoint(schema.value):
             values.branches.of(conjunction(schema))

@@ -53,7 +53,7 @@ class Document:
 
     Raises `ConstraintError` with pointer and keyword for what is malformed, unsupported or outside the document; with
     `on_unsupported="report"` unsupported keywords are listed in `unenforced` instead and left out. Validation begins at
-    the pointer `start`; the rest is there to be referred to.
+    the pointer `start`; the rest is there to be referred to. `said`: all keywords that take part.
     """
 
     def __init__(self, root: Any, options: Options, start: str = "") -> None:
@@ -68,6 +68,8 @@ class Document:
         self._targets: dict[tuple[str, str], Subschema] = {}
         self.root = self.at(start)
         self.reachable = list(self._walk())
+        values = (schema.value for schema in self.reachable if isinstance(schema.value, dict))
+        self.said: frozenset[str] = frozenset().union(*values)
 
     def at(self, pointer: str) -> Subschema:
         """The subschema at a pointer into the document, keywords that its draft does not know left out."""

@@ -50,7 +50,7 @@ class Glance:
         """`matched` says of a pattern whether printable ASCII surely matches it."""
         self._document = document
         self._matched = matched
-        self._is_far = any(map(_may_be_refused, document.reachable))
+        self._is_far = not _LIMITED.isdisjoint(document.said) and any(map(_may_be_refused, document.reachable))
         self._known: dict[Subschema, bool] = {}
 
     def admits(self, schema: Subschema) -> bool:

@@ -164,4 +164,7 @@ class _Reader:
 
 def _pointer(asked: Conjunction, otherwise: str) -> str:
     """The place of the first subschema of a conjunction."""
-    return next((demand.pointer for demand in asked if isinstance(demand, Subschema)), otherwise)
+    for demand in asked:
+        if isinstance(demand, Subschema):
+            return demand.pointer
+    return otherwise

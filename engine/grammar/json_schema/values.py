@@ -144,8 +144,9 @@ class Values:
 
     def of(self, asked: Conjunction, place: str) -> Term:
         """The term of a value that satisfies a conjunction."""
-        if any(isinstance(demand, Subschema) and demand.value is False for demand in asked):
-            return self.arena.empty
+        for demand in asked:
+            if isinstance(demand, Subschema) and demand.value is False:
+                return self.arena.empty
         return self.arena.call(self.rule(asked, place))
 
     def words(self, rule: ValueRule) -> str:
@@ -361,6 +362,8 @@ class Values:
 
     def _meet_patterns(self) -> None:
         """Every pattern of the document, so that one that cannot be enforced is refused when compiling."""
+        if PATTERNED.isdisjoint(self.document.said):
+            return
         for schema in self.document.reachable:
             if isinstance(schema.value, bool) or PATTERNED.isdisjoint(schema.value):
                 continue
