@@ -9,10 +9,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
+
+
+ANEW = 4
+"""Entries that are weighed anew when another is made: so each is, before there are a quarter more."""
 
 
 @dataclass
@@ -26,8 +31,8 @@ class _Entry(Generic[V]):
 
 class Once(Generic[K, V]):
     """The `most` values used last, by key. Those before the last weigh at most `heaviest` together: else the
-    heaviest goes, so that it does not push out all others. All are weighed anew whenever a value is made: who holds one
-    may let it grow without asking here again."""
+    heaviest goes, so that it does not push out all others. Whenever a value is made, some others are weighed anew, in
+    turns: who holds one may let it grow without asking here again."""
 
     def __init__(self, most: int, weigh: Callable[[K, V], int] | None = None, heaviest: int = 0) -> None:
         self._most = most
@@ -35,6 +40,7 @@ class Once(Generic[K, V]):
         self._heaviest = heaviest
         self._entries: OrderedDict[K, _Entry[V]] = OrderedDict()
         self._held = 0  # what all weigh
+        self._turn = 0  # the first entry to be weighed anew
         self._lock = threading.Lock()
 
     def get(self, key: K, make: Callable[[], V]) -> V:
@@ -51,10 +57,16 @@ class Once(Generic[K, V]):
                     entry.value, entry.made = make(), True
         value: V = entry.value  # type: ignore[assignment]
         if self._weigh is not None:
-            with self._lock:
-                weighed = list(self._entries.items()) if is_new else [(key, entry)]
-            self._enter([(k, e, self._weigh(k, e.value)) for k, e in weighed if e.made])  # type: ignore[arg-type]
+            due = [(key, entry), *(self._due() if is_new else ())]
+            self._enter([(k, e, self._weigh(k, e.value)) for k, e in due if e.made])
         return value
+
+    def _due(self) -> list[tuple[K, _Entry[V]]]:
+        """The entries whose turn it is to be weighed anew."""
+        with self._lock:
+            due = list(islice(self._entries.items(), self._turn, self._turn + ANEW))
+        self._turn = self._turn + ANEW if len(due) == ANEW else 0
+        return due
 
     def _enter(self, weights: list[tuple[K, _Entry[V], int]]) -> None:
         """Note what entries weigh now, and forget the heaviest of those before the last while they are too heavy."""

@@ -27,7 +27,7 @@ class Maskscope:
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
         gc.set_threshold(10_000, 20, 100)  # as serve.py does
-        self._kept: Once[str, Masker] = Once(KEPT, lambda masker: masker.held_bytes, KEPT_BYTES)
+        self._kept: Once[str, Masker] = Once(KEPT, lambda _, masker: masker.held_bytes, KEPT_BYTES)
 
     def compile(self, schema: str) -> Masker:
         try:
