@@ -14,7 +14,20 @@ from typing import TypeVar
 
 from engine.automaton.arena import Arena
 from engine.automaton.fixpoint import LeastFixpoint
-from engine.automaton.planned import LONGEST_TEXT, Draft, Endless, Text, joined, length, preference, times
+from engine.automaton.planned import (
+    LONGEST_TEXT,
+    Endless,
+    Long,
+    Text,
+    drafted,
+    first_byte,
+    is_draft,
+    joined,
+    length,
+    preferred,
+    spelled,
+    times,
+)
 from engine.automaton.reading import after
 from engine.automaton.terms import (
     FORGOTTEN,
@@ -41,7 +54,7 @@ from engine.errors import BudgetError
 Value = TypeVar("Value", bool, Text)
 
 MOST_TRIED = 64
-"""Bytes of a text that is tried before states are explored."""
+"""Bytes of a text that is tried before states are explored; of so few, it is spelled at once (planned.py)."""
 
 PLEASANT = tuple(dict.fromkeys([*b'0a "ntf', *range(0x20, 0x7F), *b"\n\t\r", *range(256)]))
 """Bytes in the order in which a shortest text prefers them, if nothing else is asked."""
@@ -167,13 +180,13 @@ class Liveness:
         """
         found = bytearray()
         plan = self.planned(term)
-        while isinstance(plan, Draft):
-            byte, term = self._step(term, plan[:1])
+        while isinstance(plan, (bytes, Long)) and is_draft(plan):
+            byte, term = self._step(term, first_byte(plan))
             found += byte
             plan = self.planned(term)
         if isinstance(plan, Endless):
             raise BudgetError(f"Every text is longer than {LONGEST_TEXT:,} bytes.")
-        return None if plan is None else bytes(found + plan)
+        return None if plan is None else bytes(found) + spelled(plan)
 
     def planned(self, term: Term) -> Text:
         """Like `shortest`, but without regard to what captured texts rule out: never longer."""
@@ -252,8 +265,7 @@ class Liveness:
         if isinstance(term, Seq):
             return joined([ask(part) for part in spine(term)])
         if isinstance(term, Alt):
-            texts = [text for text in map(ask, term.members) if text is not None]
-            return min(texts, key=preference, default=None)
+            return preferred(map(ask, term.members))
         if isinstance(term, Tag):
             return _blaming(term, ask)
         if isinstance(term, Repeat):
@@ -266,8 +278,7 @@ class Liveness:
             rests = (word[term.depth :] for word in term.words[term.low : term.high])
             return min(filter(self._spelt, rests), key=len, default=None)
         if isinstance(term, Capture):
-            text = joined((ask(term.language), ask(self._after(term))))
-            return Draft(text) if isinstance(text, bytes) else text
+            return drafted(joined((ask(term.language), ask(self._after(term)))))
         if isinstance(term, (And, Not)):
             return self._search(term)
         return None
