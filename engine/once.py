@@ -65,7 +65,7 @@ class Once(Generic[K, V]):
         """The entries whose turn it is to be weighed anew."""
         with self._lock:
             due = list(islice(self._entries.items(), self._turn, self._turn + ANEW))
-        self._turn = self._turn + ANEW if len(due) == ANEW else 0
+            self._turn = self._turn + ANEW if len(due) == ANEW else 0
         return due
 
     def _enter(self, weights: list[tuple[K, _Entry[V], int]]) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 KEPT_RUNS = 20
-"""Runs in a visitor's list, fewer where their constraints and masks take more than `HEAVIEST`."""
+"""Runs in a visitor's list, fewer where constraints and masks of those before the last take more than `HEAVIEST`."""
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64, lambda _, run: run.masker.held_bytes, HEAVIEST)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, its masks and keys and values apart.
@@ -264,13 +264,13 @@ class Visit:
 
 
 def _latest(runs: list[Run]) -> list[Run]:
-    """As many of the latest runs as are kept, at least the last."""
+    """As many of the latest runs as are kept: those of the last one's constraint whatever it takes."""
+    maskers = [run.follower.shared.masker if run.follower else None for run in runs]
     held: dict[Masker, int] = {}
-    for number, run in enumerate(reversed(runs[-KEPT_RUNS:])):
-        if run.follower is not None:
-            masker = run.follower.shared.masker
+    for number, masker in enumerate(reversed(maskers[-KEPT_RUNS:])):
+        if masker is not None and masker is not maskers[-1]:
             held[masker] = masker.held_bytes
-        if number and sum(held.values()) > HEAVIEST:
+        if sum(held.values()) > HEAVIEST:
             return runs[-number:]
     return runs[-KEPT_RUNS:]
 

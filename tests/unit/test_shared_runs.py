@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from engine import Masker, compile_regex
 from engine.decoding.errors import ChoiceError
 from engine.decoding.records import RunSpec
 from engine.decoding.shared import Follower, SharedRun
@@ -196,3 +197,17 @@ def test_a_branch_of_a_recorded_trace_is_not_taken_for_the_run_of_its_spec() -> 
     assert reads.run.follower is not None
     assert honest.run.follower is not None
     assert reads.run.follower.shared is not honest.run.follower.shared
+
+
+def test_a_visitors_list_is_shorter_where_other_constraints_are_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, made = FakeModel(VOCABULARY), Visit()
+    x, y, z = (Masker(compile_regex("[abc]*"), VOCABULARY) for _ in range(3))
+    for number, masker in enumerate((x, y, y, z)):
+        made.start(f"{number}", model, replace(SPEC, prompt=f"run {number}"), masker)  # type: ignore[arg-type]
+    assert [run.title for run in made.runs] == ["0", "1", "2", "3"]
+    monkeypatch.setattr("pages._session.HEAVIEST", x.held_bytes + y.held_bytes - 1)
+    made.take(0, A, model, lambda spec: None)  # type: ignore[arg-type]
+    assert [run.title for run in made.runs] == ["1", "2", "3", "branch at step 0"]
+    monkeypatch.setattr("pages._session.HEAVIEST", 0)
+    made.take(0, B, model, lambda spec: None)  # type: ignore[arg-type]
+    assert [run.title for run in made.runs] == ["3", "branch at step 0", "branch at step 0"]
