@@ -66,10 +66,10 @@ def joined(texts: Sequence[Text]) -> Text:
     size = sum(map(length, texts))
     if size > LONGEST_TEXT:
         return ENDLESS
-    parts = tuple(text for text in texts if isinstance(text, (bytes, Long)))
+    parts = [text for text in texts if isinstance(text, (bytes, Long))]
     has_draft = any(map(is_draft, parts))
     if size > SHORT:
-        return Long(parts, 1, has_draft)
+        return Long(tuple(filter(len, parts)), 1, has_draft)
     whole = b"".join(part for part in parts if isinstance(part, bytes))
     return Draft(whole) if has_draft else whole
 
@@ -112,17 +112,17 @@ def spelled(text: bytes | Long) -> bytes:
         part = pending.pop()
         if isinstance(part, bytes):
             found += part
-        elif len(part.parts) == 1 and isinstance(part.parts[0], bytes):
-            found += part.parts[0] * part.count
+        elif part.count > 1:  # each makes a text at least twice as long: few stand in each other
+            found += b"".join(map(spelled, part.parts)) * part.count
         else:
-            pending += part.parts[::-1] * part.count
+            pending += part.parts[::-1]
     return bytes(found)
 
 
 def first_byte(text: bytes | Long) -> bytes:
     """The first byte of a text, nothing if it has none."""
     while isinstance(text, Long):
-        text = next(part for part in text.parts if len(part))
+        text = text.parts[0]
     return text[:1]
 
 

@@ -39,6 +39,13 @@ def test_a_text_so_many_times(count: int) -> None:
     assert said(times(joined([text, b"d", text]), 2)) == (b"abc" * count + b"d" + b"abc" * count) * 2
 
 
+def test_empty_parts_are_left_out() -> None:
+    text = joined([b"", LETTERS, *[b""] * 1000, b"x"])
+    assert isinstance(text, Long)
+    assert text.parts == (LETTERS, b"x")
+    assert said(times(text, 2**10)) == (LETTERS + b"x") * 2**10
+
+
 def test_texts_one_after_the_other() -> None:
     long = joined([b"x", LETTERS, b"", LETTERS])
     assert said(joined([long, b"y", long])) == b"x" + LETTERS * 2 + b"yx" + LETTERS * 2
