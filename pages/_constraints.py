@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from sys import getsizeof
+from typing import TypeVar
 
 from engine.budget import Budget
 from engine.constraint import Constraint
@@ -13,6 +15,8 @@ from engine.grammar.sources import compile_source, spans
 from engine.masking import Masker
 from engine.once import Once
 from engine.vocabulary import Vocabulary
+
+Found = TypeVar("Found")
 
 BUDGET = Budget(seconds=3.0, terms=150_000)
 """What one visitor's source may cost: less than the engine's own limit, as others wait meanwhile. Of 1,000
@@ -90,6 +94,14 @@ def alone(error: ConstraintError) -> ConstraintError:
     """The error without the stack that it came by, which would keep all that was compiled."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)
+
+
+def demanded(found: Found | ConstraintError) -> Found:
+    """What was found. Raises the error that there is instead, as a copy: the one that is kept would hold on to the
+    stacks of all who ever raised it."""
+    if isinstance(found, ConstraintError):
+        raise copy(found)
+    return found
 
 
 def said(error: ConstraintError) -> str:

@@ -20,7 +20,7 @@ from engine.constraint import Constraint, Verdict
 from engine.decoding.records import ConstraintSource
 from engine.errors import ConstraintError, Origin
 from engine.grammar.locate import Located
-from pages._constraints import compiled, masked, said
+from pages._constraints import compiled, demanded, masked, said
 from pages._debug_report import key_of, narrowed
 from pages._debug_vocabulary import Tokens
 from pages._debug_work import LONG, Progress, Question, follow
@@ -97,9 +97,7 @@ def outcome(looking: Looking, source: ConstraintSource, edited: Edited, tokens: 
 
     def work(progress: Progress) -> Outcome:
         progress.say("Reading the text", 0.2)
-        constraint = compiled(read)
-        if isinstance(constraint, ConstraintError):
-            raise constraint
+        constraint = demanded(compiled(read))
         masker = masked(read, tokens.vocabulary) if tokens is not None else None
         usable = None if isinstance(masker, ConstraintError) else masker
         replayed = replay(constraint, usable, tokens.canonical if tokens is not None else None, data)

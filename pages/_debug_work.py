@@ -49,6 +49,8 @@ class Question(Generic[T]):
     answer: T | None = None
     progress: Progress | None = None
     worker: Worker | None = field(default=None, repr=False)
+    _found: list[T] = field(default_factory=list, repr=False)
+    """The answer, until it is taken over."""
 
     def ask(self, key: Hashable, work: Callable[[Progress], T], patience: float = PATIENCE) -> T | None:
         """The answer to `key`, which `work` finds; None if it is not there yet."""
@@ -60,28 +62,26 @@ class Question(Generic[T]):
         return self.answer
 
     def _start(self, work: Callable[[Progress], T], patience: float) -> None:
-        said = Progress(lambda: False)
+        said, found = Progress(lambda: False), list[T]()
 
-        def run(stopped: Callable[[], bool]) -> Callable[[], None]:
+        def run(stopped: Callable[[], bool]) -> None:
             said.stopped = stopped
             while not self.at_once.acquire(timeout=WAIT):
                 said.say("Working, in turns with other visitors", 0.0)
                 if stopped():
-                    return lambda: None
+                    return
             try:
-                answer = work(said)
+                found.append(work(said))
             finally:
                 self.at_once.release()
-            return lambda: setattr(self, "answer", answer)
 
-        self.progress = said
+        self.progress, self._found = said, found
         self.worker = Worker(run)
         self.worker.wait(patience)
 
     def _settle(self) -> None:
-        if self.worker is not None and not self.worker.busy and self.worker.then is not None:
-            self.worker.then()
-            self.worker.then = None
+        if self._found and not self.busy:
+            self.answer = self._found.pop()
 
     @property
     def busy(self) -> bool:

@@ -16,7 +16,7 @@ from engine.errors import ConstraintError, Origin
 from engine.masking import Masker
 from pages._breakpoints import breakpoint
 from pages._carry import carry
-from pages._constraints import compiled, masked, places
+from pages._constraints import compiled, demanded, masked, places
 from pages._runs import runs
 from pages._session import Visit, never, sampled, speaks
 from pages._step import inside_step, masker_of, written_tokens
@@ -45,10 +45,7 @@ def masks(model: Model) -> Callable[[RunSpec], Masker | None]:
     def of(spec: RunSpec) -> Masker | None:
         if spec.constraint is None:
             return None
-        found = masked(spec.constraint, model.vocabulary)
-        if isinstance(found, ConstraintError):
-            raise found
-        return found
+        return demanded(masked(spec.constraint, model.vocabulary))
 
     return of
 
@@ -188,12 +185,9 @@ def _automaton(visit: Visit, trace: Trace, step: Step) -> View | None:
         first = "once the end of the prompt is spelled again, " if trace.healed and trace.healed.prefix else ""
         st.caption(f"A free run has no automaton: {first}every token is allowed at every step.")
         return None
-    constraint = compiled(source)
     try:
-        if isinstance(constraint, ConstraintError):
-            raise constraint
         return automaton_panel(
-            constraint,
+            demanded(compiled(source)),
             trace.text_before(step.index),
             key="automaton",
             selected=visit.selected,

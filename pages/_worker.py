@@ -31,7 +31,7 @@ Work = Callable[[Callable[[], bool]], Callable[[], None] | None]
 class Worker:
     """Work in a thread that can be cancelled; `problem` is what went wrong, in words.
 
-    `under_way`: those of all visitors.
+    `under_way`: those of all visitors. The work itself, and what it needs, is let go of as soon as it is done.
     """
 
     under_way: ClassVar[set[Worker]] = set()
@@ -44,8 +44,7 @@ class Worker:
         self._told: set[Callable[[], None]] = set()
         self._on_the_way: list[Callable[[], None]] = []
         self._told_at, self._crowd = monotonic(), 1
-        self._work = work
-        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(work,), daemon=True)
         self.under_way.add(self)
         self._thread.start()
 
@@ -90,9 +89,9 @@ class Worker:
                 page()
         return self.cancelled
 
-    def _run(self) -> None:
+    def _run(self, work: Work) -> None:
         try:
-            self.then = self._work(self._asks)
+            self.then = work(self._asks)
         except EXPECTED as error:
             self.problem = str(error)
         except Exception:

@@ -9,10 +9,9 @@ import streamlit as st
 from engine.decoding.decoder import Decoder
 from engine.decoding.records import RunSpec, Step, Trace
 from engine.decoding.spec import run_id
-from engine.errors import ConstraintError
 from engine.masking import Masker
 from engine.shipped import shipped_trace
-from pages._constraints import masked
+from pages._constraints import demanded, masked
 from pages._debug_work import Progress
 from pages._lessons.room import shared
 from pages._model import loading
@@ -62,10 +61,7 @@ def masker_of(spec: RunSpec, model: Model) -> Masker | None:
     """The masks of the spec's constraint, None for a free run. Raises ConstraintError."""
     if spec.constraint is None:
         return None
-    found = masked(spec.constraint, model.vocabulary)
-    if isinstance(found, ConstraintError):
-        raise found
-    return found
+    return demanded(masked(spec.constraint, model.vocabulary))
 
 
 def live_run(spec: RunSpec, model: Model, label: str, *, key: str, at_once: bool = False) -> Trace | None:
