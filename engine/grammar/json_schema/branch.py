@@ -25,6 +25,10 @@ class Evaluated:
     containing: tuple[Conjunction, ...] = ()
 
     def __or__(self, other: Evaluated) -> Evaluated:
+        if other is NOTHING:
+            return self
+        if self is NOTHING:
+            return other
         return Evaluated(
             self.names | other.names,
             self.patterns | other.patterns,
@@ -51,6 +55,11 @@ class Branch:
     def all(self, kind: type[SomeClause]) -> list[SomeClause]:
         """The clauses of one kind."""
         return [clause for clause in self.clauses if isinstance(clause, kind)]
+
+
+def in_both(kinds: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    """The types of both sides. Most branches of thousands have the same: they share one set."""
+    return kinds if kinds <= others else others if others <= kinds else kinds & others
 
 
 def branch_of(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[Branch]:

@@ -19,6 +19,7 @@ from engine.grammar.json_schema.branch import (
     Evaluated,
     branch_of,
     evaluated_by,
+    in_both,
     on_unevaluated,
     without_implied,
 )
@@ -301,7 +302,7 @@ class Branches:
                 result.append(one)
                 continue
             for other in right:
-                kinds = one.kinds & other.kinds
+                kinds = in_both(one.kinds, other.kinds)
                 clauses: tuple[Clause, ...] | None = (*one.clauses, *other.clauses)
                 if len(right) > 1 and "object" in kinds:
                     clauses = self.simplifier.join(one.clauses, other.clauses)
