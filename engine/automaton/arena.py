@@ -15,6 +15,7 @@ from engine.automaton.lifetime import Lifetime
 from engine.automaton.terms import (
     ALL_BYTES,
     EXACT,
+    LONGEST_LITERAL,
     UNKNOWN,
     Alt,
     And,
@@ -151,6 +152,9 @@ class Arena:
         """A fixed byte string."""
         if not data:
             return self.epsilon
+        if len(data) > LONGEST_LITERAL:
+            ends = range(len(data), 0, -LONGEST_LITERAL)
+            return self.concat([self.literal(data[max(end - LONGEST_LITERAL, 0) : end]) for end in reversed(ends)])
         key = (Literal, data)
         if known := self._table.get(key) or self._base.get(key):
             return known

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from engine.automaton.automaton import DEAD, Automaton
 from engine.automaton.explain import origins
 from engine.automaton.terms import (
+    LONGEST_LITERAL,
     Alt,
     And,
     Bytes,
@@ -137,7 +138,8 @@ class Terminals:
 
     def _parts_of(self, term: Term) -> tuple[_Part, ...]:
         if term not in self._parts:
-            self._parts[term] = tuple(dict.fromkeys(self._find(term)))
+            for part in (*reversed(_in_long_text(term)), term):  # the last piece first: there may be thousands
+                self._parts[part] = tuple(dict.fromkeys(self._find(part)))
         return self._parts[term]
 
     def _find(self, term: Term) -> Iterator[_Part]:
@@ -169,13 +171,37 @@ class Terminals:
     def _followed(self, part: _Part, tail: Term) -> Iterator[_Part]:
         """The part, then `tail`; in one piece where both belong to one character, or to one literal or class."""
         arena = self._arena
-        inside = part.then is arena.epsilon and _goes_on(tail)
+        inside = part.then is arena.epsilon and (_goes_on(tail) or _goes_on_with_text(part, tail))
         if not inside:
             yield replace(part, then=arena.seq(part.then, tail))
         if inside or (part.then is arena.epsilon and part.owner in _regex_parts(tail)):
             for more in self._parts_of(tail):
                 if inside or more.owner == part.owner:
                     yield _Part(arena.seq(part.rest, more.rest), more.then, part.owner)
+
+
+def _in_long_text(term: Term) -> list[Term]:
+    """What follows each piece but the last of the long fixed text that a term begins with."""
+    found = []
+    while isinstance(term, Seq) and _whole_piece(term.tail):
+        term = term.tail
+        found.append(term)
+    return found
+
+
+def _goes_on_with_text(part: _Part, tail: Term) -> bool:
+    """Whether a fixed text, too long for one piece, goes on in the tail."""
+    piece = _whole_piece(tail)
+    if piece is None or not isinstance(part.rest, Literal):
+        return False
+    return part.owner == (piece.origin if isinstance(piece, Tag) else None)
+
+
+def _whole_piece(term: Term) -> Term | None:
+    """The piece of a long fixed text that a term begins with, if it does."""
+    first = term.head if isinstance(term, Seq) else term
+    body = first.body if isinstance(first, Tag) else first
+    return first if isinstance(body, Literal) and len(body.data) == LONGEST_LITERAL else None
 
 
 def _first(term: Term) -> Iterator[Term]:

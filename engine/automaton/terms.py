@@ -111,8 +111,13 @@ class Bytes(Term):
     members: int
 
 
+LONGEST_LITERAL = 512
+"""Bytes of a fixed text in one piece. Longer ones are sequences of pieces, counted from their end: what remains of one
+after each of its bytes is a state that holds a piece, not all of the rest."""
+
+
 class Literal(Term):
-    """A fixed, non-empty byte string."""
+    """A fixed, non-empty byte string of at most `LONGEST_LITERAL` bytes."""
 
     __slots__ = ("data",)
     data: bytes

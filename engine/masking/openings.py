@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from engine.automaton.arena import Arena
 from engine.automaton.derivative import first_bytes
 from engine.automaton.terms import (
+    LONGEST_LITERAL,
     Alt,
     And,
     Bytes,
@@ -173,12 +174,16 @@ class Openings:
         return not isinstance(term, Alt) or (self.is_closed(term) and self.is_wide(term))
 
     def _first_lexeme(self, term: Seq) -> tuple[Term, Term]:
-        """Fixed texts in one piece; what is wide up to the first part that is not."""
+        """Fixed texts in one piece, if that is not long; what is wide up to the first part that is not."""
         parts, rest = [term.head], term.tail
         if isinstance(term.head, Literal):
             if not isinstance(_head(rest), Literal):
                 return term.head, rest
+            size = len(term.head.data)
             while isinstance(following := _head(rest), Literal):
+                size += len(following.data)
+                if size > LONGEST_LITERAL:
+                    break
                 parts.append(following)
                 rest = rest.tail if isinstance(rest, Seq) else self._arena.epsilon
             data = b"".join(part.data for part in parts if isinstance(part, Literal))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pytest
@@ -25,6 +25,7 @@ from engine import (
     compile_regex,
     compile_request,
 )
+from engine.automaton.terms import LONGEST_LITERAL
 from engine.constraint import Constraint
 from engine.grammar.free_text import after_delimiter, any_bytes
 from engine.masking import Masker, Place
@@ -426,3 +427,20 @@ def test_what_was_asked_before_does_not_matter(order: list[int]) -> None:
         place = place_after(constraint, b"ab,ba,"[:length])
         allowed = masker.mask(place.state).to_bool()
         assert (asked.narrow(allowed, place) == Aligned(masker).narrow(allowed, place)).all()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda text: compile_regex(f"{text}[0-9]"),
+        lambda text: compile_gbnf(f'root ::= "{text}" [0-9]'),
+        lambda text: compile_choices([text, "other"]),
+    ],
+)
+def test_a_long_text_is_one_terminal(made: Callable[[str], Constraint]) -> None:
+    """Whatever the pieces that it is kept in: nothing ends where one of them does."""
+    text = "ab" * (LONGEST_LITERAL + 10)
+    constraint = made(text)
+    for end in [*range(10, 24), len(text) - 10]:
+        bridging, aligned = bridging_and_aligned(constraint, text[:end].encode())
+        assert aligned == bridging >= {b"abab" if end % 2 == 0 else b"ba"}

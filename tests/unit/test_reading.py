@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine import Budget, ConstraintError, compile_gbnf, compile_json_schema, compile_lark, compile_regex
 from engine.automaton.arena import Arena
 from engine.automaton.reading import after
-from engine.automaton.terms import Term, byte_range
+from engine.automaton.terms import LONGEST_LITERAL, Literal, Term, byte_range
 from engine.constraint import Constraint
 from engine.errors import Origin
 from tests.unit.random_schemas import schemas
@@ -156,6 +156,34 @@ def test_a_fixed_text_leaves_no_terms_between(arena: Arena) -> None:
     assert len(arena) == before + 2, "the rest and its owner"
     assert after(arena, term, b"abx") is arena.empty
     assert after(arena, term, b"abcdefghi") is arena.empty
+
+
+LONG = bytes(97 + place * place % 26 for place in range(3 * LONGEST_LITERAL + 100))
+
+
+def test_what_remains_of_a_long_text_is_one_term_however_it_came_about(arena: Arena) -> None:
+    term = arena.literal(LONG)
+    for read in (1, 99, 100, 101, LONGEST_LITERAL, 2 * LONGEST_LITERAL + 100, len(LONG) - 1):
+        rest = after(arena, term, LONG[:read])
+        assert rest is arena.literal(LONG[read:])
+        assert rest is by_bytes(arena, term, LONG[:read])
+    assert after(arena, term, LONG) is arena.epsilon
+    assert after(arena, term, LONG[:700] + b"!") is arena.empty
+
+
+def test_the_states_along_a_long_text_hold_a_piece_of_it_each() -> None:
+    text = bytes(LONG[place % len(LONG)] for place in range(200_000)).decode()
+    constraint = compile_json_schema({"const": text})
+    state, held = constraint.start, []
+    for byte in f'"{text[:1000]}'.encode():
+        following = constraint.advance(state, bytes([byte]))
+        assert following is not None
+        state = following
+        held.append(len(constraint.automaton.arena))
+    fixed = [term.data for term in constraint.automaton.arena if isinstance(term, Literal)]
+    assert sum(map(len, fixed)) < len(text) + 1000 * LONGEST_LITERAL
+    assert held[-1] - held[2] <= 3 * 1000, "a rest, its owner and what follows for each byte"
+    assert constraint.shortest(state) == text[1000:].encode() + b'"'
 
 
 def test_a_run_is_counted_off(arena: Arena) -> None:
