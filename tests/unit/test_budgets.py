@@ -156,3 +156,12 @@ def test_a_pattern_elsewhere_is_not_blamed_for_values_that_hold_each_other() -> 
     constraint = compile_json_schema({"type": "object", "properties": properties})
     with pytest.raises(BudgetError, match="The text is nested too deeply"):
         constraint.check('{"a": [')
+
+
+def test_a_schema_that_is_met_in_many_ways_is_kept_once() -> None:
+    parts: dict[str, Any] = {f"d{n}": {"allOf": [{"$ref": f"#/$defs/d{n + 1}"}] * 2} for n in range(40)}
+    parts["d40"] = {"type": "integer", "minimum": 3}
+    constraint = compile_json_schema({"$ref": "#/$defs/d0", "$defs": parts})  # 2^40 clauses, were each way kept
+    assert constraint.check("3").kind == "accepted"
+    assert constraint.check("2").kind == "incomplete"
+    assert constraint.check("-").kind == "rejected"

@@ -9,6 +9,9 @@ from typing import TypeVar
 from engine.errors import Origin
 from engine.grammar.json_schema.clauses import ALL_KINDS, Clause, Conjunction, Contains, Either, Items, Kinds, Members
 
+MANY = 1000
+"""Clauses of a branch that need not be told apart before all are known."""
+
 MOST_COMPARED = 300
 """Branches up to which each is compared with all others, to leave out those that are implied."""
 
@@ -60,6 +63,12 @@ class Branch:
 def in_both(kinds: frozenset[str], others: frozenset[str]) -> frozenset[str]:
     """The types of both sides. Most branches of thousands have the same: they share one set."""
     return kinds if kinds <= others else others if others <= kinds else kinds & others
+
+
+def of_both(clauses: tuple[Clause, ...], others: tuple[Clause, ...]) -> tuple[Clause, ...]:
+    """The clauses of both sides. Of very many, each once: schemas that refer to each other in 2^20 ways repeat them."""
+    both = (*clauses, *others)
+    return both if len(both) <= MANY else tuple(dict.fromkeys(both))
 
 
 def branch_of(clauses: Iterable[Clause], evaluated: Evaluated = NOTHING) -> list[Branch]:

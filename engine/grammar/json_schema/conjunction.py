@@ -20,6 +20,7 @@ from engine.grammar.json_schema.branch import (
     branch_of,
     evaluated_by,
     in_both,
+    of_both,
     on_unevaluated,
     without_implied,
 )
@@ -303,11 +304,11 @@ class Branches:
                 continue
             for other in right:
                 kinds = in_both(one.kinds, other.kinds)
-                clauses: tuple[Clause, ...] | None = (*one.clauses, *other.clauses)
+                clauses: tuple[Clause, ...] | None = of_both(one.clauses, other.clauses)
                 if len(right) > 1 and "object" in kinds:
                     clauses = self.simplifier.join(one.clauses, other.clauses)
                     if clauses is None:
-                        kinds, clauses = kinds - {"object"}, (*one.clauses, *other.clauses)
+                        kinds, clauses = kinds - {"object"}, of_both(one.clauses, other.clauses)
                 if kinds:
                     result.append(Branch(clauses or (), kinds, one.evaluated | other.evaluated))
             self._joined += len(right)
