@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from engine.automaton.terms import Call, Term
+from engine.automaton.terms import Call, Seq, Term
 
 V = TypeVar("V")
 
@@ -14,7 +14,8 @@ class LeastFixpoint(Generic[V]):
     """Values of terms: assumes the worst of every call and evaluates the calls' cores until nothing changes.
 
     `known`: values by term id, read and added to. `evaluate` gives the value of a term that is no call; it asks for
-    those of its parts. `settle`: the value of a call that is known beforehand, else None. `check_time` is called often.
+    those of its parts: in a sequence of its head and its tail, when all parts have been asked for. `settle`: the value
+    of a call that is known beforehand, else None. `check_time` is called often.
     It refers to nothing that refers to it: what it was asked about is freed with the last who needs it.
     """
 
@@ -64,8 +65,24 @@ class LeastFixpoint(Generic[V]):
             settled = self._settle(part)
             return self._assumed.setdefault(part, self._bottom) if settled is None else settled
         if part.id not in self._passing:
-            self._passing[part.id] = self._evaluate(part, self._ask)
+            if isinstance(part, Seq) and not part.nullable:
+                self._ask_sequence(part)
+            else:
+                self._passing[part.id] = self._evaluate(part, self._ask)
         return self._passing[part.id]
+
+    def _ask_sequence(self, term: Seq) -> None:
+        """Ask for the parts, the first first; then evaluate from the end what follows each of them, which may be
+        thousands: each adds its own value to the next one's."""
+        rests = []
+        rest: Term = term
+        while isinstance(rest, Seq) and not (rest.nullable or rest.id in self._known or rest.id in self._passing):
+            self._ask(rest.head)
+            rests.append(rest)
+            rest = rest.tail
+        self._ask(rest)
+        for rest in reversed(rests):
+            self._passing[rest.id] = self._evaluate(rest, self._ask)
 
     def _discover(self) -> None:
         """Ask for every call's core, so that all calls below are assumed before the first is settled."""

@@ -238,9 +238,7 @@ class Liveness:
         if term.nullable or isinstance(term, Uncertain):
             return True
         if isinstance(term, Seq):
-            # All are asked even if the first is not alive (yet): so that all calls below are discovered at once.
-            answers = [ask(part) for part in spine(term)]
-            return all(answers)
+            return ask(term.head) and ask(term.tail)
         if isinstance(term, Alt):
             return any(ask(member) for member in term.members)
         if isinstance(term, Tag):
@@ -263,7 +261,7 @@ class Liveness:
         if term.nullable:
             return b""
         if isinstance(term, Seq):
-            return joined([ask(part) for part in spine(term)])
+            return joined(ask(term.head), ask(term.tail))
         if isinstance(term, Alt):
             return preferred(map(ask, term.members))
         if isinstance(term, Tag):
@@ -278,7 +276,7 @@ class Liveness:
             rests = (word[term.depth :] for word in term.words[term.low : term.high])
             return min(filter(self._spelt, rests), key=len, default=None)
         if isinstance(term, Capture):
-            return drafted(joined((ask(term.language), ask(self._after(term)))))
+            return drafted(joined(ask(term.language), ask(self._after(term))))
         if isinstance(term, (And, Not)):
             return self._search(term)
         return None

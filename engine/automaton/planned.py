@@ -15,14 +15,15 @@ SHORT = 64
 """Bytes up to which a text is spelled at once."""
 
 
-class Draft(bytes):
-    """A text in which something captured may be what an earlier captured text rules out."""
+PIECE = 4096
+"""Bytes up to which a repeated text is spelled to be compared: neither many small pieces nor one of everything."""
 
 
 class Long:
-    """A text of more than `SHORT` bytes: its parts one after the other, `count` times; `is_draft` as in `Draft`.
+    """A text of more than `SHORT` bytes, or a draft: its parts one after the other, `count` times.
 
-    Two are equal if they are made of equal parts.
+    `is_draft`: whether something captured in it may be what an earlier captured text rules out. Two are equal if both
+    are drafts or neither is, and they spell the same bytes.
     """
 
     __slots__ = ("_length", "count", "is_draft", "parts")
@@ -39,8 +40,8 @@ class Long:
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Long)
-            and (self._length, self.count, self.is_draft) == (other._length, other.count, other.is_draft)
-            and self.parts == other.parts
+            and (self._length, self.is_draft) == (other._length, other.is_draft)
+            and _difference(self, other) == (b"", b"")
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -59,19 +60,20 @@ Text = bytes | Long | Endless | None
 """A shortest text of a language, None if the language is empty."""
 
 
-def joined(texts: Sequence[Text]) -> Text:
-    """One after the other."""
-    if None in texts:
+def joined(one: Text, other: Text) -> Text:
+    """One after the other; short ones that meet become one piece, the rest of the other is shared."""
+    if one is None or other is None:
         return None
-    size = sum(map(length, texts))
-    if size > LONGEST_TEXT:
+    if isinstance(one, Endless) or isinstance(other, Endless) or len(one) + len(other) > LONGEST_TEXT:
         return ENDLESS
-    parts = [text for text in texts if isinstance(text, (bytes, Long))]
-    has_draft = any(map(is_draft, parts))
-    if size > SHORT:
-        return Long(tuple(filter(len, parts)), 1, has_draft)
-    whole = b"".join(part for part in parts if isinstance(part, bytes))
-    return Draft(whole) if has_draft else whole
+    has_draft = is_draft(one) or is_draft(other)
+    if not len(one) or not len(other):
+        whole = one if len(one) else other
+        return drafted(whole) if has_draft else whole
+    first, *rest = other.parts if isinstance(other, Long) and other.count == 1 else (other,)
+    if not (isinstance(one, bytes) and isinstance(first, bytes) and len(one) + len(first) <= SHORT):
+        return Long((one, other), 1, has_draft)
+    return Long((one + first, *rest), 1, has_draft) if rest or has_draft else one + first
 
 
 def times(text: Text, count: int) -> Text:
@@ -82,19 +84,19 @@ def times(text: Text, count: int) -> Text:
         return ENDLESS
     if isinstance(text, Long) or len(text) * count > SHORT:
         return Long((text,), count, is_draft(text))
-    return type(text)(text * count)
+    return text * count
 
 
 def drafted(text: Text) -> Text:
     """The text as a draft."""
     if isinstance(text, Long):
         return Long(text.parts, text.count, True)
-    return Draft(text) if isinstance(text, bytes) else text
+    return Long((text,), 1, True) if isinstance(text, bytes) else text
 
 
 def is_draft(text: Text) -> bool:
     """Whether something captured in the text may be what an earlier captured text rules out."""
-    return text.is_draft if isinstance(text, Long) else isinstance(text, Draft)
+    return isinstance(text, Long) and text.is_draft
 
 
 def length(text: Text) -> int:
@@ -105,7 +107,7 @@ def length(text: Text) -> int:
 def spelled(text: bytes | Long) -> bytes:
     """The bytes of a text."""
     if isinstance(text, bytes):
-        return bytes(text)
+        return text
     found = bytearray()
     pending: list[bytes | Long] = [text]
     while pending:
@@ -129,9 +131,54 @@ def first_byte(text: bytes | Long) -> bytes:
 def preferred(texts: Iterable[Text]) -> Text:
     """The shortest that there is, of equally short ones the same wherever they come from; None if there is none."""
     known = [text for text in texts if text is not None]
-    least = min(map(len, known), default=0)
-    shortest = [text for text in known if len(text) == least]
-    if len(shortest) < 2 or isinstance(shortest[0], Endless):
-        return shortest[0] if shortest else None
-    spellable = [text for text in shortest if not isinstance(text, Endless)]
-    return min(spellable, key=lambda text: (spelled(text), is_draft(text)))
+    best = min(known, key=len, default=None)
+    for text in known:
+        if len(text) == length(best) and _precedes(text, best):
+            best = text
+    return best
+
+
+def _precedes(one: Text, other: Text) -> bool:
+    """Whether the first of two equally long texts has the lesser bytes, or the same and is the only one not a draft."""
+    if isinstance(one, Endless) or isinstance(other, Endless) or one is None or other is None:
+        return False
+    piece, counterpart = _difference(one, other)
+    return (piece, is_draft(one)) < (counterpart, is_draft(other))
+
+
+def _difference(one: bytes | Long, other: bytes | Long) -> tuple[bytes, bytes]:
+    """Where two equally long texts first differ: as many bytes of each, none if they nowhere do.
+
+    They are looked at from the front, piece by piece, and what both have in the same place is not looked into.
+    """
+    left: list[bytes | memoryview | Long] = [one]  # what remains of each, the next last
+    right: list[bytes | memoryview | Long] = [other]
+    while left:
+        piece, counterpart = left.pop(), right.pop()
+        if piece is counterpart:
+            continue
+        if isinstance(piece, Long) and not (isinstance(counterpart, Long) and len(counterpart) > len(piece)):
+            left += _opened(piece)
+            right.append(counterpart)
+        elif isinstance(counterpart, Long):
+            left.append(piece)
+            right += _opened(counterpart)
+        elif not isinstance(piece, Long):
+            size = min(len(piece), len(counterpart))
+            if piece[:size] != counterpart[:size]:
+                return bytes(piece[:size]), bytes(counterpart[:size])
+            if len(piece) > size:
+                left.append(memoryview(piece)[size:])
+            if len(counterpart) > size:
+                right.append(memoryview(counterpart)[size:])
+    return b"", b""
+
+
+def _opened(text: Long) -> Sequence[bytes | Long]:
+    """The parts of a text, the last first."""
+    if text.count == 1:
+        return text.parts[::-1]
+    if len(text) <= PIECE:
+        return (spelled(text),)
+    half = Long(text.parts, text.count // 2, text.is_draft)
+    return (*text.parts[::-1], half, half) if text.count % 2 else (half, half)
