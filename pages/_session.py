@@ -264,15 +264,22 @@ class Visit:
 
 
 def _latest(runs: list[Run]) -> list[Run]:
-    """As many of the latest runs as are kept: those of the last one's constraint whatever it takes."""
-    maskers = [run.follower.shared.masker if run.follower else None for run in runs]
-    held: dict[Masker, int] = {}
-    for number, masker in enumerate(reversed(maskers[-KEPT_RUNS:])):
-        if masker is not None and masker is not maskers[-1]:
-            held[masker] = masker.held_bytes
-        if sum(held.values()) > HEAVIEST:
-            return runs[-number:]
-    return runs[-KEPT_RUNS:]
+    """As many of the latest runs as are kept: those of the last one's constraint whatever it takes, and of the others,
+    from the last on, those whose constraints fit beside those already kept."""
+    last, held, kept = _masker_of(runs[-1]), dict[Masker, int](), list[Run]()
+    for run in reversed(runs[-KEPT_RUNS:]):
+        masker = _masker_of(run)
+        if masker is not None and masker is not last and masker not in held:
+            weight = masker.held_bytes
+            if sum(held.values()) + weight > HEAVIEST:
+                continue
+            held[masker] = weight
+        kept.append(run)
+    return kept[::-1]
+
+
+def _masker_of(run: Run) -> Masker | None:
+    return run.follower.shared.masker if run.follower else None
 
 
 def followed(model: Model, spec: RunSpec, masker: Masker | None) -> Follower:

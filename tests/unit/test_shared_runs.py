@@ -211,3 +211,15 @@ def test_a_visitors_list_is_shorter_where_other_constraints_are_heavy(monkeypatc
     monkeypatch.setattr("pages._session.HEAVIEST", 0)
     made.take(0, B, model, lambda spec: None)  # type: ignore[arg-type]
     assert [run.title for run in made.runs] == ["3", "branch at step 0", "branch at step 0"]
+
+
+def test_a_branch_does_not_push_out_the_run_it_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Heavy runs between the two go: to keep the run that the branch left costs nothing."""
+    model, made = FakeModel(VOCABULARY), Visit()
+    x, y = (Masker(compile_regex("[abc]*"), VOCABULARY) for _ in range(2))
+    for number, masker in enumerate((x, y)):
+        made.start(f"{number}", model, replace(SPEC, prompt=f"heavy {number}"), masker)  # type: ignore[arg-type]
+    monkeypatch.setattr("pages._session.HEAVIEST", 0)
+    made.show(1)
+    made.take(0, A, model, lambda spec: None)  # type: ignore[arg-type]
+    assert [(depth, run.title) for depth, run in made.tree] == [(0, "0"), (1, "branch at step 0")]
