@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # torch comes with it
     from engine.model.model import Model
 
 KEPT_RUNS = 20
-"""Runs in a visitor's list, fewer where constraints and masks of those before the last take more than `HEAVIEST`."""
+"""Runs in a visitor's list, fewer where those that are not seen and of other constraints take more than `HEAVIEST`."""
 
 _RUNS: Once[tuple[int, RunSpec], SharedRun] = Once(64, lambda _, run: run.masker.held_bytes, HEAVIEST)
 """The runs that visitors share, by model and spec: a run takes about 10 KB a step, its masks and keys and values apart.
@@ -259,18 +259,20 @@ class Visit:
     ) -> Run:
         self.made += 1
         run = Run(self.made, title, trace, recorded, follower, parent)
-        self.runs = _latest([*self.runs, run])
+        seen = [other for other in self.runs if other.number in (self.shown, self.compared)]
+        self.runs = _latest([*self.runs, run], seen)
         return run
 
 
-def _latest(runs: list[Run]) -> list[Run]:
-    """As many of the latest runs as are kept: those of the last one's constraint whatever it takes, and of the others,
-    from the last on, those whose constraints fit beside those already kept."""
-    last, held, kept = _masker_of(runs[-1]), dict[Masker, int](), list[Run]()
+def _latest(runs: list[Run], seen: list[Run]) -> list[Run]:
+    """As many of the latest runs as are kept: those of the last one's constraint and of those `seen` whatever they
+    take, as they are what it is compared with, and of the others those that fit beside later ones."""
+    free = {_masker_of(run) for run in (*seen, runs[-1])} | {None}
+    held, kept = dict[Masker | None, int](), list[Run]()
     for run in reversed(runs[-KEPT_RUNS:]):
         masker = _masker_of(run)
-        if masker is not None and masker is not last and masker not in held:
-            weight = masker.held_bytes
+        if masker not in free and masker not in held:
+            weight = masker.held_bytes if masker else 0
             if sum(held.values()) + weight > HEAVIEST:
                 continue
             held[masker] = weight

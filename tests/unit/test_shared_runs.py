@@ -223,3 +223,13 @@ def test_a_branch_does_not_push_out_the_run_it_left(monkeypatch: pytest.MonkeyPa
     made.show(1)
     made.take(0, A, model, lambda spec: None)  # type: ignore[arg-type]
     assert [(depth, run.title) for depth, run in made.tree] == [(0, "0"), (1, "branch at step 0")]
+
+
+def test_a_free_run_does_not_push_out_the_heavy_one_that_it_is_compared_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, made = FakeModel(VOCABULARY), Visit()
+    x, y = (Masker(compile_regex("[abc]*"), VOCABULARY) for _ in range(2))
+    for number, masker in enumerate((x, y)):
+        made.start(f"{number}", model, replace(SPEC, prompt=f"compared {number}"), masker)  # type: ignore[arg-type]
+    monkeypatch.setattr("pages._session.HEAVIEST", 0)
+    made.start("free", model, FREE, None)  # type: ignore[arg-type]
+    assert [run.title for run in made.runs] == ["1", "free"]
