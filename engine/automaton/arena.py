@@ -148,18 +148,19 @@ class Arena:
         term.members = members
         return term
 
-    def literal(self, data: Data) -> Term:
-        """A fixed byte string."""
+    def literal(self, data: Data, goes_on: bool = False) -> Term:
+        """A fixed byte string; `goes_on`: a piece of one that is long."""
         if not data:
             return self.epsilon
         if len(data) > LONGEST_LITERAL:
             ends = range(len(data), 0, -LONGEST_LITERAL)
-            return self.concat([self.literal(data[max(end - LONGEST_LITERAL, 0) : end]) for end in reversed(ends)])
-        key = (Literal, data)
+            pieces = [(data[max(end - LONGEST_LITERAL, 0) : end], end < len(data)) for end in reversed(ends)]
+            return self.concat([self.literal(piece, goes_on) for piece, goes_on in pieces])
+        key = (Literal, data, goes_on)
         if known := self._table.get(key) or self._base.get(key):
             return known
         term = self._new(key, Literal, False)
-        term.data = data
+        term.data, term.goes_on = data, goes_on
         return term
 
     def words(self, words: Iterable[Data]) -> Term:

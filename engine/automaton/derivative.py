@@ -51,7 +51,7 @@ def moves(arena: Arena, term: Term, among: int) -> Moves:
         return tuple((members, arena.tag(term.origin, rest, label)) for members, rest in arena.moves(term.body, among))
     if isinstance(term, Literal):
         byte = 1 << term.data[0]
-        return ((byte, arena.literal(term.data[1:])),) if byte & among else ()
+        return ((byte, arena.literal(term.data[1:], term.goes_on)),) if byte & among else ()
     if isinstance(term, Bytes):
         members = term.members & among
         return ((members, arena.epsilon),) if members else ()

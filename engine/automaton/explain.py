@@ -80,7 +80,14 @@ def _parts(term: Term, depth: int) -> Iterable[str]:
     while True:
         head = term.head if isinstance(term, Seq) else term
         label = _label_of(head, depth)
-        if not label:
+        if not label and isinstance(head, Literal):
+            data = head.data
+            while isinstance(term, Seq) and isinstance(head, Literal) and head.goes_on and len(data) < 4 * LONGEST:
+                term = term.tail
+                head = term.head if isinstance(term, Seq) else term
+                data += head.data if isinstance(head, Literal) else b""
+            yield shown(data)
+        elif not label:
             yield _words(head, depth)
         elif label.removeprefix("rest of ") != last_label:
             yield label

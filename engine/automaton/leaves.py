@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from engine.automaton.automaton import DEAD, Automaton
 from engine.automaton.explain import origins
 from engine.automaton.terms import (
-    LONGEST_LITERAL,
     Alt,
     And,
     Bytes,
@@ -171,7 +170,7 @@ class Terminals:
     def _followed(self, part: _Part, tail: Term) -> Iterator[_Part]:
         """The part, then `tail`; in one piece where both belong to one character, or to one literal or class."""
         arena = self._arena
-        inside = part.then is arena.epsilon and (_goes_on(tail) or _goes_on_with_text(part, tail))
+        inside = part.then is arena.epsilon and (_goes_on(tail) or _has_more(part.rest))
         if not inside:
             yield replace(part, then=arena.seq(part.then, tail))
         if inside or (part.then is arena.epsilon and part.owner in _regex_parts(tail)):
@@ -183,25 +182,15 @@ class Terminals:
 def _in_long_text(term: Term) -> list[Term]:
     """What follows each piece but the last of the long fixed text that a term begins with."""
     found = []
-    while isinstance(term, Seq) and _whole_piece(term.tail):
+    while isinstance(term, Seq) and _has_more(term.head.body if isinstance(term.head, Tag) else term.head):
         term = term.tail
         found.append(term)
     return found
 
 
-def _goes_on_with_text(part: _Part, tail: Term) -> bool:
-    """Whether a fixed text, too long for one piece, goes on in the tail."""
-    piece = _whole_piece(tail)
-    if piece is None or not isinstance(part.rest, Literal):
-        return False
-    return part.owner == (piece.origin if isinstance(piece, Tag) else None)
-
-
-def _whole_piece(term: Term) -> Term | None:
-    """The piece of a long fixed text that a term begins with, if it does."""
-    first = term.head if isinstance(term, Seq) else term
-    body = first.body if isinstance(first, Tag) else first
-    return first if isinstance(body, Literal) and len(body.data) == LONGEST_LITERAL else None
+def _has_more(term: Term) -> bool:
+    """Whether a term is a piece of a fixed text that goes on behind it."""
+    return isinstance(term, Literal) and term.goes_on
 
 
 def _first(term: Term) -> Iterator[Term]:

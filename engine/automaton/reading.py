@@ -96,7 +96,7 @@ def _read_piece(arena: Arena, head: Term, tail: Term, data: bytes) -> Read | Non
         read = min(len(body.data), len(data))
         if not data.startswith(body.data[:read]):
             return arena.empty, tail, read
-        rest = arena.literal(body.data[read:])
+        rest = arena.literal(body.data[read:], body.goes_on)
     elif isinstance(body, Repeat):
         if not (read := _run(arena, body, tail, data)):
             return None

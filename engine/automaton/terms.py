@@ -117,10 +117,11 @@ after each of its bytes is a state that holds a piece, not all of the rest."""
 
 
 class Literal(Term):
-    """A fixed, non-empty byte string of at most `LONGEST_LITERAL` bytes."""
+    """A fixed, non-empty byte string of at most `LONGEST_LITERAL` bytes; `goes_on`: what follows it is more of it."""
 
-    __slots__ = ("data",)
+    __slots__ = ("data", "goes_on")
     data: bytes
+    goes_on: bool
 
 
 class Words(Term):
@@ -243,6 +244,15 @@ def spine(term: Term) -> list[Term]:
         term = term.tail
     parts.append(term)
     return parts
+
+
+def fixed_text(term: Term) -> bytes | None:
+    """The bytes of a fixed text, whatever pieces it is in; None if the term is not one fixed text."""
+    pieces = []
+    while isinstance(term, Seq) and isinstance(term.head, Literal) and term.head.goes_on:
+        pieces.append(term.head.data)
+        term = term.tail
+    return b"".join([*pieces, term.data]) if isinstance(term, Literal) else None
 
 
 def members_of(byte_set: int) -> list[int]:

@@ -444,3 +444,18 @@ def test_a_long_text_is_one_terminal(made: Callable[[str], Constraint]) -> None:
     for end in [*range(10, 24), len(text) - 10]:
         bridging, aligned = bridging_and_aligned(constraint, text[:end].encode())
         assert aligned == bridging >= {b"abab" if end % 2 == 0 else b"ba"}
+
+
+@pytest.mark.parametrize("size", [LONGEST_LITERAL - 1, LONGEST_LITERAL, LONGEST_LITERAL + 1, 2 * LONGEST_LITERAL])
+def test_two_long_texts_are_two_terminals(size: int) -> None:
+    second = ("ab" * size)[:size]
+    bridging, aligned = bridging_and_aligned(compile_gbnf(f'root ::= "b" "{second}"'), b"")
+    assert (bridging, aligned) == ({b"ba", b"bab"} & bridging, set())
+    assert b"ba" in bridging
+
+
+def test_a_terminal_that_is_made_of_long_ones_is_one() -> None:
+    first, second = "ab" * (LONGEST_LITERAL // 2 + 1), "ba" * (LONGEST_LITERAL // 2 + 1)
+    constraint = compile_lark(f'start: C\nA: "{first}"\nB: "{second}"\nC: A B')
+    bridging, aligned = bridging_and_aligned(constraint, first[:-1].encode())
+    assert aligned == bridging == {b"bb"}

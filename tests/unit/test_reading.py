@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine import Budget, ConstraintError, compile_gbnf, compile_json_schema, compile_lark, compile_regex
 from engine.automaton.arena import Arena
 from engine.automaton.reading import after
-from engine.automaton.terms import LONGEST_LITERAL, Literal, Term, byte_range
+from engine.automaton.terms import LONGEST_LITERAL, Literal, Term, byte_range, fixed_text
 from engine.constraint import Constraint
 from engine.errors import Origin
 from tests.unit.random_schemas import schemas
@@ -169,6 +169,19 @@ def test_what_remains_of_a_long_text_is_one_term_however_it_came_about(arena: Ar
         assert rest is by_bytes(arena, term, LONG[:read])
     assert after(arena, term, LONG) is arena.epsilon
     assert after(arena, term, LONG[:700] + b"!") is arena.empty
+
+
+def test_a_long_text_is_not_two_that_follow_each_other(arena: Arena) -> None:
+    one, two = LONG[:700], LONG[700:1300]
+    assert fixed_text(arena.literal(one)) == one
+    assert arena.literal(one + two) is not arena.seq(arena.literal(one), arena.literal(two))
+    assert fixed_text(arena.seq(arena.literal(one), arena.literal(two))) is None
+
+
+def test_characters_at_the_end_of_a_piece_are_described_whole() -> None:
+    for size in range(LONGEST_LITERAL, LONGEST_LITERAL + 4):
+        assert compile_regex("é" * size).describe(0).startswith("ééé")
+        assert compile_regex("zé" * size).describe(0).startswith("zézé")
 
 
 def test_the_states_along_a_long_text_hold_a_piece_of_it_each() -> None:

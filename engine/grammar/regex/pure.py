@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 
 from engine.automaton.arena import Arena
-from engine.automaton.terms import Literal, Term
+from engine.automaton.terms import Term, fixed_text
 from engine.errors import Origin
 from engine.grammar.charset import CharSet
 from engine.grammar.regex.ast import NOWHERE, Alternate, Chars, Concat, Look, Node, Repeat, Span, children
@@ -61,9 +61,9 @@ class Pure:
         for part in parts:
             self.arena.check_time()
             term = self._encode(part.members) if isinstance(part, Chars) else self.term(part)
-            if runs and isinstance(term, Literal):
+            if runs and fixed_text(term) is not None:
                 before, texts = runs[-1]
-                if isinstance(texts[0], Literal) and self.owners.get(id(before)) == self.owners.get(id(part)):
+                if fixed_text(texts[0]) is not None and self.owners.get(id(before)) == self.owners.get(id(part)):
                     texts.append(term)
                     continue
             runs.append((part, [term]))
@@ -72,7 +72,7 @@ class Pure:
     def _run(self, part: Node, terms: list[Term]) -> Term:
         term = terms[0]
         if len(terms) > 1:
-            term = self.arena.literal(b"".join(text.data for text in terms if isinstance(text, Literal)))
+            term = self.arena.literal(b"".join(fixed_text(text) or b"" for text in terms))
         return self._owned(part, term) if isinstance(part, Chars) else term
 
     def nonempty(self, node: Node) -> Term:
