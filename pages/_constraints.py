@@ -22,7 +22,7 @@ BUDGET = Budget(seconds=3.0, terms=150_000)
 """What one visitor's source may cost: less than the engine's own limit, as others wait meanwhile. Of 1,000
 real schemas the slowest that compiles takes half a second and 7,000 terms."""
 
-HEAVIEST = 32 * 2**20
+HEAVIEST = 64 * 2**20
 """Bytes of all constraints that are kept, and of all masks."""
 
 PLACES = 16 * 2**20
