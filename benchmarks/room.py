@@ -5,9 +5,9 @@
 One fresh server on this machine, and visitors who speak Streamlit's websocket protocol as browsers do. Each steps once
 a second, on the same run, then on runs of their own; then all run 60 tokens at once, beside the same number one after
 the other. All the while some paste sources made to hurt; they begin alone, so that what they take is told apart from
-what the others do. A step is timed from the click's message to the message that
-ends the script run, with the new step in it. Bars, on 2 quiet cores: 95 % of steps within 1 s, reruns that compute
-nothing within 100 ms at the median, no error, no session lost, 8 MB a session, 4 times sooner together.
+what the others do. A step is timed from the click's message to the message that ends the script run, with the new step
+in it. Bars, on 2 quiet cores: 95 % of steps within 1 s, reruns that compute nothing within 100 ms at the median, no
+error, no session lost, 8 MB a session, 4 times sooner together.
 """
 
 from __future__ import annotations

@@ -57,22 +57,23 @@ class Pure:
 
     def _runs(self, parts: Iterable[Node]) -> list[Term]:
         """The terms of some parts, neighbouring fixed characters of one owner in one piece."""
-        runs: list[tuple[Node, list[Term]]] = []
+        runs: list[tuple[Node, Term, list[bytes]]] = []
         for part in parts:
             self.arena.check_time()
             term = self._encode(part.members) if isinstance(part, Chars) else self.term(part)
-            if runs and fixed_text(term) is not None:
-                before, texts = runs[-1]
-                if fixed_text(texts[0]) is not None and self.owners.get(id(before)) == self.owners.get(id(part)):
-                    texts.append(term)
+            text = fixed_text(term)
+            if runs and text is not None:
+                before, _, texts = runs[-1]
+                if texts and self.owners.get(id(before)) == self.owners.get(id(part)):
+                    texts.append(text)
                     continue
-            runs.append((part, [term]))
-        return [self._run(part, terms) for part, terms in runs]
+            runs.append((part, term, [] if text is None else [text]))
+        return [self._run(part, term, texts) for part, term, texts in runs]
 
-    def _run(self, part: Node, terms: list[Term]) -> Term:
-        term = terms[0]
-        if len(terms) > 1:
-            term = self.arena.literal(b"".join(fixed_text(text) or b"" for text in terms))
+    def _run(self, part: Node, term: Term, texts: list[bytes]) -> Term:
+        """One run; `texts`: of the fixed characters that it is of."""
+        if len(texts) > 1:
+            term = self.arena.literal(b"".join(texts))
         return self._owned(part, term) if isinstance(part, Chars) else term
 
     def nonempty(self, node: Node) -> Term:
